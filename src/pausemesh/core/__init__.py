@@ -1,0 +1,1 @@
+"""The pure core: what may happen, decided without input, output, clock or randomness."""

@@ -1,0 +1,71 @@
+"""Every number that bounds something, with its unit last in its name."""
+
+import dataclasses
+from typing import Final
+
+PAYLOAD_BYTES: Final = 65_536
+JSON_DEPTH: Final = 64
+JSON_VALUES: Final = 50_000
+JSON_KEY_CHARACTERS: Final = 256
+JSON_INTEGER_MAGNITUDE: Final = 2**53 - 1
+
+SCHEMA_BYTES: Final = 32_768
+SCHEMA_DEPTH: Final = 16
+SCHEMA_EXPANDED_SUBSCHEMAS: Final = 10_000
+SCHEMA_PATTERN_CHARACTERS: Final = 512
+
+ISSUES: Final = 20
+"""How many failing places one error names at most."""
+
+OWN_ID_CHARACTERS: Final = 200
+FOREIGN_ID_CHARACTERS: Final = 200
+IDEMPOTENCY_KEY_CHARACTERS: Final = 200
+REASON_CHARACTERS: Final = 500
+WORKER_CHARACTERS: Final = 200
+EVIDENCE_CHARACTERS: Final = 2_000
+REISSUES: Final = 8
+
+LIFETIME_SECONDS: Final = 604_800
+LIFETIME_MAX_SECONDS: Final = 7_776_000
+LEASE_SECONDS: Final = 60
+LEASE_MIN_SECONDS: Final = 1
+LEASE_MAX_SECONDS: Final = 86_400
+
+EVENTS_PER_STREAM: Final = 32
+WRITES_PER_CALL: Final = 64
+WRITES_PER_FLUSH: Final = 200
+QUEUED_WRITES: Final = 10_000
+CALL_SECONDS: Final = 10.0
+PAGE: Final = 50
+PAGE_MAX: Final = 200
+FEED_MAX: Final = 1_000
+DUE_MAX: Final = 100
+APPEND_ATTEMPTS: Final = 8
+"""How often one command reloads and decides again because somebody else was first."""
+
+CACHED_STREAMS: Final = 4_096
+CACHED_BYTES: Final = 64 * 1024 * 1024
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class JsonLimits:
+    """What a JSON document may measure; a host may tighten each bound.
+
+    Attributes:
+        max_bytes: bytes of the document, raw or canonical.
+        max_depth: nested containers; a scalar is 0, ``[]`` is 1.
+        max_values: scalars and containers together; keys do not count.
+        max_key_characters: characters of one object key.
+    """
+
+    max_bytes: int = PAYLOAD_BYTES
+    max_depth: int = JSON_DEPTH
+    max_values: int = JSON_VALUES
+    max_key_characters: int = JSON_KEY_CHARACTERS
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            bound = getattr(self, field.name)
+            if type(bound) is not int or bound < 1:
+                message = f"{field.name} must be a positive integer"
+                raise ValueError(message)

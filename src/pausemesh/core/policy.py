@@ -1,0 +1,31 @@
+"""What a host decides about continuations once, for all of them."""
+
+import dataclasses
+from datetime import timedelta
+
+from pausemesh.core import limits
+from pausemesh.core.limits import JsonLimits
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How long questions live, how large values may be, and who checks answers.
+
+    Attributes:
+        lifetime: of a question that names no expiry.
+        max_lifetime: the latest expiry that a question may name, counted from its creation.
+        json_limits: bounds of payloads, metadata, answers, arguments and results.
+        check_answers: whether an answer must match the declared response schema (PM-39); off where the host checks.
+        cursor_key: authenticates the cursors of lists; share a secret one between replicas that serve strangers.
+    """
+
+    lifetime: timedelta = timedelta(seconds=limits.LIFETIME_SECONDS)
+    max_lifetime: timedelta = timedelta(seconds=limits.LIFETIME_MAX_SECONDS)
+    json_limits: JsonLimits = dataclasses.field(default_factory=JsonLimits)
+    check_answers: bool = True
+    cursor_key: bytes = dataclasses.field(default=b"pausemesh-cursor-v1", repr=False)
+
+    def __post_init__(self) -> None:
+        if not timedelta(0) < self.lifetime <= self.max_lifetime:
+            message = "lifetime must be positive and not beyond max_lifetime"
+            raise ValueError(message)

@@ -1,0 +1,103 @@
+"""What a payload says about itself: its kind, its message, the answer it wants, the action it asks approval for."""
+
+import dataclasses
+import enum
+import hashlib
+from datetime import datetime
+from typing import Final
+
+from pausemesh.core.canonical import canonical_bytes
+from pausemesh.core.document import Document
+from pausemesh.core.errors import InvalidRequest
+from pausemesh.core.issue import Issue
+from pausemesh.core.values import JsonValue, check_text, time_to_text
+
+ACTION_NAME_CHARACTERS: Final = 200
+
+
+class QuestionKind(enum.StrEnum):
+    """What is asked for; a payload that names no kind asks for input."""
+
+    INPUT = "input"
+    APPROVAL = "approval"
+    AUTHORIZATION = "authorization"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What an approval approves: a name and exact arguments."""
+
+    name: str
+    arguments: Document
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The members of a payload that PauseMesh reads; every other member is the host's own."""
+
+    kind: QuestionKind
+    response_schema: JsonValue
+    has_response_schema: bool
+    action: Action | None
+
+
+APPROVAL_SCHEMA: Final[dict[str, JsonValue]] = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}},
+    "required": ["approved"],
+    "additionalProperties": False,
+}
+"""What an approval is answered with where it declares no schema of its own."""
+
+
+def read_question(payload: JsonValue) -> Question:
+    """Read a payload of any shape.
+
+    Raises:
+        InvalidRequest: ``kind``, ``message`` or ``action`` are there and not what they must be.
+    """
+    members = payload if isinstance(payload, dict) else {}
+    kind = _kind(members)
+    if not isinstance(members.get("message", ""), str):
+        raise _invalid("/payload/message", "must be text")
+    declared = "responseSchema" in members
+    if not declared and kind is QuestionKind.APPROVAL:
+        return Question(kind=kind, response_schema=APPROVAL_SCHEMA, has_response_schema=True, action=_action(members))
+    return Question(
+        kind=kind,
+        response_schema=members.get("responseSchema"),
+        has_response_schema=declared,
+        action=_action(members),
+    )
+
+
+def shown_digest(continuation_id: str, payload: Document, expires_at: datetime | None) -> str:
+    """Return the digest of what a person is shown: SHA-256 over canonical ["shown-v1", id, payload, expiresAt]."""
+    parts = (
+        b'["shown-v1"',
+        canonical_bytes(continuation_id),
+        payload.data,
+        canonical_bytes(None if expires_at is None else time_to_text(expires_at)) + b"]",
+    )
+    return hashlib.sha256(b",".join(parts)).hexdigest()
+
+
+def _kind(members: dict[str, JsonValue]) -> QuestionKind:
+    try:
+        return QuestionKind(members.get("kind", QuestionKind.INPUT))  # type: ignore[arg-type]
+    except ValueError:
+        raise _invalid("/payload/kind", "must be input, approval or authorization") from None
+
+
+def _action(members: dict[str, JsonValue]) -> Action | None:
+    if "action" not in members:
+        return None
+    action = members["action"]
+    if not isinstance(action, dict) or not {"name"} <= action.keys() <= {"name", "arguments"}:
+        raise _invalid("/payload/action", "must have a name and arguments, and nothing else")
+    name = check_text(action["name"], "/payload/action/name", ACTION_NAME_CHARACTERS, least=1)
+    return Action(name=name, arguments=Document.of(action.get("arguments", {})))
+
+
+def _invalid(path: str, message: str) -> InvalidRequest:
+    return InvalidRequest(issues=[Issue(path, "shape", message)])

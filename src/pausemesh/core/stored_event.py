@@ -1,0 +1,67 @@
+"""The form in which events are stored: one canonical JSON object that names its noun's id and its own version.
+
+An event can so be checked against the place where it was found (PM-5, PM-52). Members are written from their
+canonical bytes, so that a payload is never serialised twice.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, Generic, TypeAlias, TypeVar
+from uuid import UUID
+
+from pausemesh.core.canonical import canonical_bytes, decode_canonical
+from pausemesh.core.document import Document
+from pausemesh.core.errors import PauseMeshError, StoreCorrupt, UnknownSchemaVersion
+from pausemesh.core.values import SCHEMA_VERSION, JsonValue
+
+EventT = TypeVar("EventT")
+Members: TypeAlias = Mapping[str, "Document | JsonValue"]
+
+_OWN_MEMBERS: Final = frozenset({"schemaVersion", "id", "version"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Stamped(Generic[EventT]):
+    """An event with what the store gave it: its version in the stream, and the time (UTC) of its commit."""
+
+    event: EventT
+    version: int
+    at: datetime
+    id: UUID
+
+
+def write_stored_event(noun_id: str, version: int, members: Members) -> bytes:
+    """Return the canonical bytes of an event; ``members`` are ASCII names and values that were checked before."""
+    whole: dict[str, Document | JsonValue] = {
+        **members,
+        "schemaVersion": SCHEMA_VERSION,
+        "id": noun_id,
+        "version": version,
+    }
+    parts = (b'"' + name.encode("ascii") + b'":' + _bytes_of(whole[name]) for name in sorted(whole))
+    return b"{" + b",".join(parts) + b"}"
+
+
+def read_stored_event(data: bytes, noun_id: str, version: int) -> dict[str, JsonValue]:
+    """Return the members of a stored event.
+
+    Raises:
+        UnknownSchemaVersion: it was written by a release that this one does not know.
+        StoreCorrupt: it is no JSON object, or names another id or version than the place where it was found.
+    """
+    try:
+        members = decode_canonical(data)
+    except (ValueError, PauseMeshError):
+        raise StoreCorrupt(f"An event of version {version} is not JSON.") from None
+    if not isinstance(members, dict):
+        raise StoreCorrupt(f"An event of version {version} is not an object.")
+    if members.get("schemaVersion") != SCHEMA_VERSION:
+        raise UnknownSchemaVersion(f"An event of version {version} has a schema version that is not known.")
+    if members.get("id") != noun_id or members.get("version") != version:
+        raise StoreCorrupt(f"An event of version {version} belongs to another place.")
+    return {name: value for name, value in members.items() if name not in _OWN_MEMBERS}
+
+
+def _bytes_of(value: "Document | JsonValue") -> bytes:
+    return value.data if isinstance(value, Document) else canonical_bytes(value)

@@ -1,0 +1,61 @@
+"""The resume token's form: ``pmr_``, 43 base62 characters of 256 random bits, and 6 of their CRC-32.
+
+The prefix lets secret scanners find a leaked token, the checksum finds a mistyped one without a look-up. Only the
+SHA-256 of a token is ever stored. Drawing the bits is the Tokens port's work.
+"""
+
+import hashlib
+import hmac
+import re
+import zlib
+from typing import Final
+
+PREFIX: Final = "pmr_"
+ENTROPY_BYTES: Final = 32
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ENTROPY_CHARACTERS: Final = 43
+_CHECKSUM_CHARACTERS: Final = 6
+_FORM: Final = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
+
+
+def format_token(entropy: bytes) -> str:
+    """Write 32 random bytes as a token of 53 URL-safe characters.
+
+    Raises:
+        ValueError: it is not 32 bytes.
+    """
+    if len(entropy) != ENTROPY_BYTES:
+        message = "a token has 32 bytes of entropy"
+        raise ValueError(message)
+    body = _base62(int.from_bytes(entropy), _ENTROPY_CHARACTERS)
+    return PREFIX + body + _checksum(body)
+
+
+def is_well_formed(token: object) -> bool:
+    """Tell whether this can be a token: its form and its checksum are right."""
+    if not isinstance(token, str) or not _FORM.fullmatch(token):
+        return False
+    body = token[len(PREFIX) : -_CHECKSUM_CHARACTERS]
+    return token.endswith(_checksum(body))
+
+
+def hash_token(token: str) -> bytes:
+    """Return the SHA-256 of a well-formed token, 32 bytes: the only thing of it that is stored."""
+    return hashlib.sha256(token.encode("ascii")).digest()
+
+
+def same_hash(one: bytes | None, other: bytes | None) -> bool:
+    """Compare two token hashes in constant time; an absent one equals nothing."""
+    return hmac.compare_digest(one or b"", other or b"") and bool(one)
+
+
+def _checksum(body: str) -> str:
+    return _base62(zlib.crc32(body.encode("ascii")), _CHECKSUM_CHARACTERS)
+
+
+def _base62(number: int, characters: int) -> str:
+    digits = []
+    for _ in range(characters):
+        number, remainder = divmod(number, len(_ALPHABET))
+        digits.append(_ALPHABET[remainder])
+    return "".join(reversed(digits))

@@ -1,0 +1,1 @@
+"""The use cases: the only place where decisions of the core meet the world behind the ports."""

@@ -1,0 +1,217 @@
+"""Asking: a question is created once, found again under its key, and can be given another token."""
+
+import base64
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from pausemesh.core.canonical import canonical_bytes
+from pausemesh.core.continuation import Create, Reissue, State, decide
+from pausemesh.core.continuation_events import Created, Event, Expired
+from pausemesh.core.document import Document
+from pausemesh.core.envelope import AnswerableBy, Continuation, Status
+from pausemesh.core.errors import ContinuationNotFound, InvalidRequest
+from pausemesh.core.issue import Issue
+from pausemesh.core.principal import BY_SYSTEM, Actor, Principal, Role, require_may_create, require_may_govern
+from pausemesh.core.question import QuestionKind, read_question, shown_digest
+from pausemesh.core.tokens import hash_token
+from pausemesh.core.values import JsonValue, check_foreign_id, check_own_id, time_to_text
+from pausemesh.service.answers import AnswerChecks
+from pausemesh.service.cache import StateCache
+from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
+from pausemesh.service.requests import (
+    answerable_by_of,
+    document_of,
+    expected_version_of,
+    expiry_of,
+    idempotency_key_of,
+)
+from pausemesh.service.transact import Guess, Step, Transactor
+from pausemesh.service.world import World
+
+_KEYED_ID_PREFIX: Final = "q"
+_KEYED_ID_CHARACTERS: Final = 26
+_EITHER_WAY: Final = (AnswerableBy.TOKEN, AnswerableBy.OPERATOR)
+_BY_OPERATOR_ONLY: Final = (AnswerableBy.OPERATOR,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedContinuation:
+    """A question, and its resume token where this call issued one: it is seen here and never again.
+
+    ``replayed``: the same request under the same key created it before; it is shown as it was created.
+    """
+
+    continuation: Continuation
+    resume_token: str | None = dataclasses.field(repr=False)
+    replayed: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CreationRequest:
+    """What a caller says who asks; see ``ContinuationService.create`` for the members."""
+
+    payload: JsonValue
+    correlation_id: str | None = None
+    continuation_id: str | None = None
+    expires_at: datetime | None = None
+    expires_in: timedelta | None = None
+    metadata: Mapping[str, JsonValue] | None = None
+    answerable_by: Iterable[str] | None = None
+    queue: str | None = None
+    idempotency_key: str | None = None
+    by: Principal | None = None
+
+
+class Asking:
+    """Creates questions and reissues their tokens."""
+
+    def __init__(self, world: World, transactor: Transactor, cache: StateCache, answers: AnswerChecks) -> None:
+        self._world = world
+        self._transactor = transactor
+        self._cache = cache
+        self._answers = answers
+
+    async def create(self, request: CreationRequest, *, asker: str | None = None) -> CreatedContinuation:
+        """Ask; under a key only once. ``asker`` takes the principal's place in a keyed id."""
+        with self._world.rejections("continuation", request.continuation_id):
+            created, token = await self._prepare(request, asker)
+            settled = await self._transactor.run(
+                CONTINUATIONS, created.id, lambda state, now: _creation_step(state, created, now), guess=Guess(None)
+            )
+        state = settled.state
+        if not settled.replayed:
+            self._cache.put(self._world.scope, state)
+            self._world.observe(
+                "created", "continuation", created.id, status=Status.PENDING.value, version=state.continuation.version
+            )
+            return CreatedContinuation(continuation=state.continuation, resume_token=token)
+        return CreatedContinuation(continuation=await self._as_created(created.id), resume_token=None, replayed=True)
+
+    async def reissue(
+        self, continuation_id: str, *, expected_version: int | None, by: Principal | None
+    ) -> CreatedContinuation:
+        """Put a new token in the place of the old one, which dies."""
+        token = self._world.tokens.issue()
+        command = Reissue(
+            by=actor_of(by), token_hash=hash_token(token), expected_version=expected_version_of(expected_version)
+        )
+
+        def step(state: State | None, now: datetime) -> Step[State, Event]:
+            if by is not None and state is not None:
+                require_may_govern(by, state.continuation.created_by)
+            events = decide(state, command, now)
+            overtaken = isinstance(events[0], Expired)
+            return Step(events=events, head_of=continuation_head, due=due_of(events[0]), go_on=overtaken)
+
+        with self._world.rejections("continuation", continuation_id):
+            require_in_scope(by, self._world.scope)
+            settled = await self._transactor.run(CONTINUATIONS, continuation_id, step)
+        self._cache.put(self._world.scope, settled.state)
+        envelope = settled.state.continuation
+        self._world.observe(
+            "transition", "continuation", continuation_id, status=envelope.status.value, version=envelope.version
+        )
+        return CreatedContinuation(continuation=envelope, resume_token=token)
+
+    async def _prepare(self, request: CreationRequest, asker: str | None) -> tuple[Created, str | None]:
+        policy, by = self._world.policy, request.by
+        if by is not None:
+            require_in_scope(by, self._world.scope)
+            require_may_create(by)
+        payload = await document_of(request.payload, policy.json_limits)
+        metadata = await document_of(_metadata(request.metadata), policy.json_limits)
+        question = read_question(payload.value)
+        key = None if request.idempotency_key is None else idempotency_key_of(request.idempotency_key)
+        noun_id = self._id_of(request, key, asker)
+        correlation = request.correlation_id
+        expires_at = expiry_of(request.expires_at, request.expires_in, policy, self._world.clock.now())
+        from_agent = by is not None and by.role is Role.AGENT
+        default = _BY_OPERATOR_ONLY if from_agent and question.kind is QuestionKind.APPROVAL else _EITHER_WAY
+        ways = answerable_by_of(request.answerable_by, default)
+        self._answers.require_allowed(question)
+        token = self._world.tokens.issue() if AnswerableBy.TOKEN in ways else None
+        created = Created(
+            id=noun_id,
+            correlation_id=self._world.ids.new("c")
+            if correlation is None
+            else check_foreign_id(correlation, "/correlationId"),
+            payload=payload,
+            metadata=metadata,
+            shown_digest=shown_digest(noun_id, payload, expires_at),
+            expires_at=expires_at,
+            answerable_by=ways,
+            by=actor_of(by),
+            token_hash=None if token is None else hash_token(token),
+            queue=None if request.queue is None else check_own_id(request.queue, "/queue"),
+            creation_key=key,
+            request_digest=None if key is None else _request_digest(request, payload, metadata),
+        )
+        return created, token
+
+    def _id_of(self, request: CreationRequest, key: str | None, asker: str | None) -> str:
+        if request.continuation_id is not None:
+            return check_own_id(request.continuation_id, "/continuationId")
+        if key is None:
+            return self._world.ids.new(_KEYED_ID_PREFIX)
+        who = asker or ("" if request.by is None else request.by.id)
+        return keyed_id(self._world.scope, who, key)
+
+    async def _as_created(self, continuation_id: str) -> Continuation:
+        stream = await self._world.store.load(self._world.scope, CONTINUATIONS.stream_of(continuation_id))
+        if stream is None:
+            raise ContinuationNotFound
+        return CONTINUATIONS.replay(self._transactor.stamped(CONTINUATIONS, stream)[:1]).continuation
+
+
+def keyed_id(scope: str, who: str, key: str) -> str:
+    """Return the id of a keyed question: ``q_`` and 26 base32 characters of SHA-256 over [scope, who, key]."""
+    digest = hashlib.sha256(canonical_bytes([scope, who, key])).digest()
+    text = base64.b32encode(digest).decode("ascii").lower()
+    return f"{_KEYED_ID_PREFIX}_{text[:_KEYED_ID_CHARACTERS]}"
+
+
+def actor_of(principal: Principal | None) -> Actor:
+    """Return how an event remembers the caller; without one it is the host itself."""
+    return BY_SYSTEM if principal is None else principal.actor()
+
+
+def require_in_scope(principal: Principal | None, scope: str) -> None:
+    """Pass whoever belongs to the scope.
+
+    Raises:
+        ContinuationNotFound: anybody else, as if nothing were there.
+    """
+    if principal is not None and principal.scope != scope:
+        raise ContinuationNotFound
+
+
+def _creation_step(state: State | None, created: Created, now: datetime) -> Step[State, Event]:
+    return Step(events=decide(state, Create(created=created), now), head_of=continuation_head)
+
+
+def _metadata(metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, dict):
+        raise InvalidRequest(issues=[Issue("/metadata", "shape", "must be an object")])
+    return metadata
+
+
+def _request_digest(request: CreationRequest, payload: Document, metadata: Document) -> str:
+    """Return what tells one keyed request from another: all that the caller said, as it was said."""
+    ways = None if request.answerable_by is None else sorted(set(request.answerable_by))
+    at, within = request.expires_at, request.expires_in
+    said: list[JsonValue] = [
+        "create-v1",
+        payload.digest,
+        metadata.digest,
+        request.correlation_id,
+        None if at is None else time_to_text(at),
+        None if within is None else round(within.total_seconds() * 1_000),
+        None if ways is None else [str(way) for way in ways],
+        request.queue,
+    ]
+    return Document.of(said).digest

@@ -1,0 +1,173 @@
+"""Deciding: the one answer, the cancellation or the expiry that ends a question."""
+
+import dataclasses
+from datetime import datetime
+
+from pausemesh.core.continuation import Cancel, Command, Expire, Resume, State, decide
+from pausemesh.core.continuation_events import Event, Expired, Resumed
+from pausemesh.core.document import Document
+from pausemesh.core.envelope import Continuation
+from pausemesh.core.errors import Forbidden, InvalidRequest, TokenMismatch
+from pausemesh.core.issue import Issue
+from pausemesh.core.principal import (
+    BY_TOKEN,
+    Principal,
+    Role,
+    require_may_answer,
+    require_may_govern,
+)
+from pausemesh.core.question import QuestionKind
+from pausemesh.core.tokens import hash_token, is_well_formed
+from pausemesh.ports import AuditRow
+from pausemesh.service.answers import AnswerChecks
+from pausemesh.service.asking import actor_of, require_in_scope
+from pausemesh.service.cache import StateCache
+from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
+from pausemesh.service.requests import document_of, expected_version_of, idempotency_key_of, reason_of
+from pausemesh.service.transact import Guess, Settled, Step, Transactor
+from pausemesh.service.world import World
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A decided question; ``replayed``: this is the recorded outcome of an earlier call."""
+
+    continuation: Continuation
+    replayed: bool
+
+
+class Deciding:
+    """Resumes, answers, cancels and expires; whoever loses a race is told the winner's outcome."""
+
+    def __init__(self, world: World, transactor: Transactor, cache: StateCache, answers: AnswerChecks) -> None:
+        self._world = world
+        self._transactor = transactor
+        self._cache = cache
+        self._answers = answers
+
+    async def resume(
+        self,
+        continuation_id: str,
+        *,
+        token: str,
+        idempotency_key: str,
+        payload: object,
+        shown_digest: str | None,
+        by: Principal | None,
+    ) -> Outcome:
+        """Answer with the resume token."""
+        with self._world.rejections("continuation", continuation_id):
+            document = await document_of(payload, self._world.policy.json_limits)
+            key = idempotency_key_of(idempotency_key)
+            digest = _shown_digest_of(shown_digest)
+            if not is_well_formed(token):
+                raise TokenMismatch
+            require_in_scope(by, self._world.scope)
+            command = Resume(
+                by=BY_TOKEN,
+                idempotency_key=key,
+                payload=document,
+                token_hash=hash_token(token),
+                shown_digest=digest,
+            )
+            return await self._decide(continuation_id, command, caller=by)
+
+    async def answer(
+        self,
+        continuation_id: str,
+        *,
+        by: Principal,
+        idempotency_key: str,
+        payload: object,
+        shown_digest: str | None,
+    ) -> Outcome:
+        """Answer as an operator."""
+        with self._world.rejections("continuation", continuation_id):
+            document = await document_of(payload, self._world.policy.json_limits)
+            key = idempotency_key_of(idempotency_key)
+            digest = _shown_digest_of(shown_digest)
+            require_in_scope(by, self._world.scope)
+            require_may_answer(by)
+            command = Resume(by=by.actor(), idempotency_key=key, payload=document, shown_digest=digest)
+            return await self._decide(continuation_id, command, caller=by)
+
+    async def cancel(
+        self, continuation_id: str, *, reason: str | None, expected_version: int | None, by: Principal | None
+    ) -> Outcome:
+        """Take a question back."""
+        with self._world.rejections("continuation", continuation_id):
+            require_in_scope(by, self._world.scope)
+            command = Cancel(
+                by=actor_of(by), reason=reason_of(reason), expected_version=expected_version_of(expected_version)
+            )
+            return await self._decide(continuation_id, command, caller=by)
+
+    async def expire(self, continuation_id: str) -> Outcome:
+        """Record an expiry whose time has passed by the store's clock; otherwise change nothing."""
+        return await self._decide(continuation_id, Expire(), caller=None)
+
+    async def _decide(self, continuation_id: str, command: Command, *, caller: Principal | None) -> Outcome:
+        def step(state: State | None, now: datetime) -> Step[State, Event]:
+            if state is not None and caller is not None:
+                _require_role(caller, command, state.continuation)
+            events = decide(state, command, now)
+            if not events:
+                return Step()
+            if state is not None and isinstance(events[0], Resumed) and self._world.policy.check_answers:
+                self._answers.require_valid(state.continuation, events[0].payload)
+            overtaken = isinstance(events[0], Expired) and not isinstance(command, Expire)
+            return Step(
+                events=events,
+                head_of=continuation_head,
+                due=due_of(events[0]),
+                token_hash=command.token_hash if isinstance(command, Resume) and not overtaken else None,
+                rows=self._audit(state, events[0], caller),
+                go_on=overtaken,
+            )
+
+        cached = None if isinstance(command, Expire) else self._cache.get(self._world.scope, continuation_id)
+        guess = None if cached is None else Guess(cached)
+        settled = await self._transactor.run(CONTINUATIONS, continuation_id, step, guess=guess)
+        return self._outcome(settled)
+
+    def _outcome(self, settled: Settled[State]) -> Outcome:
+        self._cache.put(self._world.scope, settled.state)
+        envelope = settled.state.continuation
+        if not settled.replayed:
+            self._world.observe(
+                "transition", "continuation", envelope.id, status=envelope.status.value, version=envelope.version
+            )
+        return Outcome(continuation=envelope, replayed=settled.replayed)
+
+    def _audit(self, state: State | None, event: Event, caller: Principal | None) -> tuple[AuditRow, ...]:
+        """Return a row where a person decided; the log itself says all the rest."""
+        if state is None or caller is None or isinstance(event, Expired):
+            return ()
+        envelope = state.continuation
+        content: Document | None = event.payload if isinstance(event, Resumed) else None
+        return (
+            AuditRow(
+                id=self._world.ids.event_id(),
+                action="continuation.resume" if isinstance(event, Resumed) else "continuation.cancel",
+                noun="continuation",
+                noun_id=envelope.id,
+                correlation=envelope.correlation_id,
+                actor=f"{caller.role.value}:{caller.id}",
+                digest=None if content is None else content.digest,
+            ),
+        )
+
+
+def _require_role(caller: Principal, command: Command, continuation: Continuation) -> None:
+    if isinstance(command, Cancel):
+        require_may_govern(caller, continuation.created_by)
+        return
+    is_approval = continuation.question.kind is QuestionKind.APPROVAL
+    if caller.role is Role.MESSENGER or (caller.role is Role.AGENT and is_approval):
+        raise Forbidden
+
+
+def _shown_digest_of(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidRequest(issues=[Issue("/shownDigest", "type", "must be text")])

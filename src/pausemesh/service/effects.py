@@ -1,0 +1,171 @@
+"""The effects ledger: an effect is started before it happens, and its outcome recorded under the claim's fence."""
+
+from datetime import datetime
+
+from pausemesh.core import limits
+from pausemesh.core.claim import require_action, require_claimable
+from pausemesh.core.document import Document
+from pausemesh.core.effect import Command, Complete, Doubt, Effect, Fail, Resolve, Start, decide
+from pausemesh.core.effect_events import Event, Resolution, Started
+from pausemesh.core.envelope import ClaimStatus, Continuation
+from pausemesh.core.errors import InvalidRequest
+from pausemesh.core.issue import Issue
+from pausemesh.core.principal import BY_SYSTEM, Actor, ActorKind, Principal, require_admin
+from pausemesh.core.values import check_own_id, check_text
+from pausemesh.ports import Lease, Write
+from pausemesh.service.asking import require_in_scope
+from pausemesh.service.nouns import CONTINUATIONS, EFFECTS, effect_head
+from pausemesh.service.reads import Reads
+from pausemesh.service.requests import document_of
+from pausemesh.service.transact import Step, Transactor
+from pausemesh.service.world import World
+
+
+class Effects:
+    """Records what a holder is about to do, what came of it, and what somebody found who looked."""
+
+    def __init__(self, world: World, transactor: Transactor, reads: Reads) -> None:
+        self._world = world
+        self._transactor = transactor
+        self._reads = reads
+
+    async def start(
+        self, continuation: Continuation, lease: Lease, *, key: str, kind: str, arguments: Document
+    ) -> tuple[Effect, bool]:
+        """Record that an effect is about to happen; return it, and whether the caller is the one to run it."""
+        started = Started(
+            key=check_own_id(key, "/key"),
+            kind=check_text(kind, "/kind", limits.OWN_ID_CHARACTERS, least=1),
+            arguments=arguments,
+            fence=lease.fence,
+            worker=lease.worker,
+        )
+        require_action(continuation, kind, arguments)
+        effect, is_repeat = await self._run(continuation, key, Start(started=started), lease)
+        return effect, not is_repeat
+
+    async def complete(self, continuation: Continuation, lease: Lease, key: str, result: Document) -> Effect:
+        """Record that it happened."""
+        effect, _ = await self._run(continuation, key, Complete(fence=lease.fence, result=result), lease)
+        return effect
+
+    async def fail(self, continuation: Continuation, lease: Lease, key: str) -> Effect:
+        """Record that it surely did not happen."""
+        effect, _ = await self._run(continuation, key, Fail(fence=lease.fence), lease)
+        return effect
+
+    async def doubt(self, continuation: Continuation, lease: Lease, key: str) -> Effect:
+        """Record that nobody knows."""
+        effect, _ = await self._run(continuation, key, Doubt(fence=lease.fence), lease)
+        return effect
+
+    async def resolve(
+        self,
+        continuation_id: str,
+        key: str,
+        *,
+        outcome: str,
+        evidence: str,
+        result: object,
+        by: Principal | None,
+    ) -> Effect:
+        """Record what somebody found who looked, holding no claim."""
+        with self._world.rejections("effect", key):
+            require_in_scope(by, self._world.scope)
+            if by is not None:
+                require_admin(by)
+            continuation = await self._reads.inspect(continuation_id)
+            require_claimable(continuation)
+            claim = continuation.claim
+            held = claim is not None and claim.status is ClaimStatus.HELD
+            command = await self._resolve_command(
+                outcome,
+                evidence,
+                result,
+                by=BY_SYSTEM if by is None else by.actor(),
+                live_fence=claim.fence if claim is not None and held else None,
+            )
+            effect, _ = await self._run(continuation, key, command, None)
+            return effect
+
+    async def resolve_held(
+        self, continuation: Continuation, lease: Lease, key: str, *, outcome: str, evidence: str, result: object
+    ) -> Effect:
+        """Record what the holder of the claim found."""
+        with self._world.rejections("effect", key):
+            by = Actor(kind=ActorKind.AGENT, id=lease.worker)
+            command = await self._resolve_command(outcome, evidence, result, by=by, live_fence=lease.fence)
+            effect, _ = await self._run(continuation, key, command, lease)
+            return effect
+
+    async def load(self, continuation_id: str, key: str) -> Effect | None:
+        """Return an effect as the ledger has it."""
+        return await self._transactor.load(EFFECTS, effect_id(continuation_id, key))
+
+    async def of(self, continuation: Continuation) -> tuple[Effect, ...]:
+        """Return all effects of a continuation, by key."""
+        prefix = EFFECTS.stream_of(effect_id(continuation.id, ""))
+        after, found = prefix, list[Effect]()
+        while True:
+            heads = await self._world.store.list_by_correlation(
+                self._world.scope, continuation.correlation_id, after, limits.PAGE_MAX
+            )
+            names = [head.stream for head in heads if head.stream.startswith(prefix)]
+            streams = await self._world.store.load_many([(self._world.scope, name) for name in names])
+            found += [self._transactor.replay(EFFECTS, stream) for stream in streams if stream is not None]
+            if len(names) < limits.PAGE_MAX:
+                return tuple(found)
+            after = names[-1]
+
+    async def _run(
+        self, continuation: Continuation, key: str, command: Command, lease: Lease | None
+    ) -> tuple[Effect, bool]:
+        fence = () if lease is None else (self.fence(continuation, lease),)
+
+        def step(state: Effect | None, _now: datetime) -> Step[Effect, Event]:
+            events = decide(state, command)
+            return Step(events=events, head_of=lambda reached: effect_head(reached, continuation), also=fence)
+
+        settled = await self._transactor.run(EFFECTS, effect_id(continuation.id, key), step)
+        if not settled.replayed:
+            self._world.observe(
+                "transition", "effect", key, status=settled.state.status.value, version=settled.state.version
+            )
+        return settled.state, settled.replayed
+
+    def fence(self, continuation: Continuation, lease: Lease, *, finish: bool = False) -> Write:
+        """Return the comparison that a stale or lapsed holder fails."""
+        return Write(
+            scope=self._world.scope,
+            stream=CONTINUATIONS.stream_of(continuation.id),
+            expected_version=continuation.version,
+            fence=lease.fence,
+            finish=finish,
+        )
+
+    async def _resolve_command(
+        self, outcome: str, evidence: str, result: object, *, by: Actor, live_fence: int | None
+    ) -> Resolve:
+        resolution = _resolution_of(outcome)
+        if resolution is Resolution.NOT_DONE and result is not None:
+            raise InvalidRequest(issues=[Issue("/result", "shape", "what was not done has no result")])
+        done = resolution is Resolution.DONE
+        return Resolve(
+            resolution=resolution,
+            evidence=check_text(evidence, "/evidence", limits.EVIDENCE_CHARACTERS, least=1),
+            by=by,
+            result=await document_of(result, self._world.policy.json_limits) if done else None,
+            live_fence=live_fence,
+        )
+
+
+def effect_id(continuation_id: str, key: str) -> str:
+    """Return the effect's id in the log; neither part has a slash."""
+    return f"{continuation_id}/{key}"
+
+
+def _resolution_of(outcome: object) -> Resolution:
+    try:
+        return Resolution(outcome)  # type: ignore[arg-type]
+    except ValueError:
+        raise InvalidRequest(issues=[Issue("/outcome", "enum", "must be done or not_done")]) from None

@@ -1,0 +1,258 @@
+"""The façade: one short method for each use case."""
+
+import builtins
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from pausemesh.core import limits
+from pausemesh.core.effect import Effect
+from pausemesh.core.envelope import Continuation
+from pausemesh.core.policy import Policy
+from pausemesh.core.principal import DEFAULT_SCOPE, Principal
+from pausemesh.core.values import JsonValue
+from pausemesh.ports import Cipher, Clock, EventStore, Ids, Lease, Observer, SchemaValidator, Tokens
+from pausemesh.service.answer_type import answer_type_of
+from pausemesh.service.asking import CreatedContinuation
+from pausemesh.service.asks import Asked, AskRequest
+from pausemesh.service.claiming import Claiming, take_next_within
+from pausemesh.service.claims import Claims
+from pausemesh.service.continuation_service import ContinuationService
+from pausemesh.service.effects import Effects
+from pausemesh.service.turn import Turn
+from pausemesh.service.waiting import Waiting
+from pausemesh.service.wakeups import Wakeups
+
+AnswerT = TypeVar("AnswerT")
+
+DEFAULT_LEASE: Final = timedelta(seconds=limits.LEASE_SECONDS)
+
+
+class Mesh(ContinuationService):
+    """Durable questions, the one answer that counts, and the one worker that goes on with it.
+
+    ``pausemesh.open`` makes one. It belongs to the event loop in which it is used.
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        *,
+        clock: Clock,
+        tokens: Tokens,
+        ids: Ids,
+        validator: SchemaValidator,
+        observer: Observer,
+        policy: Policy | None = None,
+        cipher: Cipher | None = None,
+        scope: str = DEFAULT_SCOPE,
+    ) -> None:
+        super().__init__(
+            store,
+            clock=clock,
+            tokens=tokens,
+            ids=ids,
+            validator=validator,
+            observer=observer,
+            policy=policy,
+            cipher=cipher,
+            scope=scope,
+        )
+        self._wakeups = Wakeups(store)
+        self._effects = Effects(self._world, self._transactor, self._reads)
+        self._claims = Claims(self._world, self._transactor, self._reads, self._effects)
+        self._waiting = Waiting(self._world, self._reads, self._wakeups)
+
+    async def wait(self, continuation_id: str, *, timeout: float | timedelta | None = None) -> Continuation:
+        """Return a question once it is resumed, cancelled or expired, by whatever process; claims nothing.
+
+        Args:
+            continuation_id: the question.
+            timeout: seconds, or a timedelta; None waits for as long as it takes.
+
+        Raises:
+            WaitTimeout: it is still open; a timeout is never an answer.
+            ContinuationNotFound: there is none.
+        """
+        return await self._waiting.until_decided(continuation_id, timeout=timeout)
+
+    def claim(
+        self,
+        continuation_id: str,
+        *,
+        lease: timedelta = DEFAULT_LEASE,
+        worker: str | None = None,
+        action: Mapping[str, JsonValue] | None = None,
+    ) -> Claiming:
+        """Take the right to go on with an answered question, for the length of an ``async with`` block.
+
+        The block gets a ``Turn``. A clean end is ``done``, an exception gives the claim back.
+
+        Args:
+            continuation_id: the question.
+            lease: one second to one day; renewed while the block runs, and what others wait for after a crash.
+            worker: a name for the records; generated where it is left out.
+            action: what the holder is going to do, where the question approves one: {name, arguments}.
+
+        Raises:
+            ClaimHeld: another worker has it.
+            ClaimDone: another worker finished; with its result.
+            InvalidTransition: the question was not answered.
+            ActionMismatch: ``action`` is not what was approved.
+        """
+
+        async def take() -> Turn[JsonValue]:
+            continuation, held = await self._claims.take(continuation_id, worker=worker, lease=lease, action=action)
+            return self._turn(continuation, continuation.resume_payload, held, lease)
+
+        return Claiming(take)
+
+    def claim_next(
+        self,
+        queue: str,
+        *,
+        lease: timedelta = DEFAULT_LEASE,
+        worker: str | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> Claiming:
+        """Take the decision that has been ready longest in a queue; otherwise as ``claim``.
+
+        Raises:
+            WaitTimeout: nothing was ready within the time given.
+        """
+
+        async def take() -> Turn[JsonValue]:
+            return await take_next_within(
+                self._world,
+                self._claims,
+                self._wakeups,
+                queue=queue,
+                worker=worker,
+                lease=lease,
+                timeout=timeout,
+                turn_of=self._turn,
+            )
+
+        return Claiming(take)
+
+    def ask(
+        self,
+        question: str | Mapping[str, JsonValue],
+        *,
+        answer: type[AnswerT] | Any = None,
+        key: str,
+        action: Mapping[str, JsonValue] | None = None,
+        correlation_id: str | None = None,
+        metadata: Mapping[str, JsonValue] | None = None,
+        answerable_by: Iterable[str] | None = None,
+        expires_at: datetime | None = None,
+        expires_in: timedelta | None = None,
+        notify: Callable[[CreatedContinuation], Awaitable[None]] | None = None,
+        timeout: float | timedelta | None = None,
+        lease: timedelta = DEFAULT_LEASE,
+        worker: str | None = None,
+    ) -> Asked[AnswerT]:
+        """Ask, wait, and go on with the answer, however often the process has to begin again.
+
+        ``async with mesh.ask(...) as turn`` waits for the answer and for the claim, and renews the claim while the
+        block runs; ``await mesh.ask(...)`` only waits for the answer.
+
+        Args:
+            question: the message that a person reads, or a whole payload.
+            answer: the type of the answer (dataclass, TypedDict, msgspec Struct, pydantic model, ``bool`` …), or a JSON
+                Schema; left out, an approval gets {approved, note?} and any other question any JSON.
+            key: names the question for life: whoever asks under it shares the one question.
+            action: what an approval approves: {name, arguments}; makes the question an approval.
+            correlation_id: the host's own id of what this belongs to.
+            metadata: an object that is kept with the question.
+            answerable_by: as in ``create``.
+            expires_at: as in ``create``; the same at each repeat, so that ``expires_in`` is usually what is wanted.
+            expires_in: as in ``create``.
+            notify: is awaited with the created question and its token, once, by the call that created it.
+            timeout: seconds, or a timedelta, for the answer and the claim together.
+            lease: as in ``claim``.
+            worker: as in ``claim``.
+
+        Raises:
+            ContinuationExpired, ContinuationCancelled: there is no answer, and will be none.
+            ClaimDone: somebody went on under this key and finished; with the result.
+            IdempotencyConflict: the key was used for another question.
+            WaitTimeout: not within ``timeout``.
+        """
+        request = AskRequest(
+            question=question,
+            answer_type=answer_type_of(answer),
+            key=key,
+            action=action,
+            correlation_id=correlation_id,
+            metadata=metadata,
+            answerable_by=answerable_by,
+            expires_at=expires_at,
+            expires_in=expires_in,
+            notify=notify,
+            timeout=timeout,
+            lease=lease,
+            worker=worker,
+        )
+        return Asked(
+            self._world,
+            request,
+            asking=self._asking,
+            waiting=self._waiting,
+            claims=self._claims,
+            wakeups=self._wakeups,
+            turn_of=self._turn,
+        )
+
+    async def effects(self, continuation_id: str) -> builtins.list[Effect]:
+        """Return the effects of a question's claims, by key.
+
+        Raises:
+            ContinuationNotFound: there is no such question.
+        """
+        return [*await self._effects.of(await self.inspect(continuation_id))]
+
+    async def resolve_effect(
+        self,
+        continuation_id: str,
+        key: str,
+        outcome: str,
+        *,
+        evidence: str,
+        result: JsonValue = None,
+        by: Principal | None = None,
+    ) -> Effect:
+        """Settle an effect that is in doubt, after somebody looked at what really happened.
+
+        Args:
+            continuation_id: the question whose claim started it.
+            key: the effect's.
+            outcome: ``done`` or ``not_done``; what was not done may be tried again.
+            evidence: what was seen; 1 to 2,000 characters.
+            result: what the effect returns from now on, where it was done.
+            by: an admin; the host itself where it is left out.
+
+        Raises:
+            InvalidTransition: it is running under a live lease, or its outcome is known.
+            ClaimNotFound: there is no such effect.
+            Forbidden, ContinuationNotFound: as they say.
+        """
+        return await self._effects.resolve(
+            continuation_id, key, outcome=outcome, evidence=evidence, result=result, by=by
+        )
+
+    async def close(self) -> None:
+        """Stop what runs in the background; the store is its opener's to close."""
+        await self._wakeups.close()
+
+    def _turn(self, continuation: Continuation, answer: AnswerT, lease: Lease, length: timedelta) -> Turn[AnswerT]:
+        return Turn(
+            self._world,
+            self._claims,
+            self._effects,
+            self._wakeups,
+            continuation=continuation,
+            answer=answer,
+            lease=lease,
+            length=length,
+        )

@@ -1,0 +1,117 @@
+"""How each noun with a life meets the log: the name of its streams, its events, its head."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Generic, TypeVar
+
+from pausemesh.core import claim, continuation, continuation_events, effect, effect_events
+from pausemesh.core.envelope import Continuation, Status
+from pausemesh.core.stored_event import Members, Stamped
+from pausemesh.core.values import JsonValue
+from pausemesh.ports import Due, Head
+
+StateT = TypeVar("StateT")
+EventT = TypeVar("EventT")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Noun(Generic[StateT, EventT]):
+    """What ``transact`` needs to know of a noun; all of it pure."""
+
+    name: str
+    event_type: Callable[[EventT], str]
+    event_members: Callable[[EventT], Members]
+    read_event: Callable[[str, str, Mapping[str, JsonValue]], EventT]
+    evolve: Callable[[StateT | None, Stamped[EventT]], StateT]
+    replay: Callable[[Iterable[Stamped[EventT]]], StateT]
+    version_of: Callable[[StateT], int]
+
+    def stream_of(self, noun_id: str) -> str:
+        """Return the stream's name; ids of ours have no slash, so names of two nouns never meet."""
+        return f"{self.name}/{noun_id}"
+
+    def id_of(self, stream: str) -> str:
+        """Return the id again."""
+        return stream.removeprefix(f"{self.name}/")
+
+
+CONTINUATIONS: Final[Noun[continuation.State, continuation_events.Event]] = Noun(
+    name="continuation",
+    event_type=continuation_events.event_type,
+    event_members=continuation_events.event_members,
+    read_event=continuation_events.read_event,
+    evolve=continuation.evolve,
+    replay=continuation.replay,
+    version_of=lambda state: state.continuation.version,
+)
+
+CLAIMS: Final[Noun[claim.FinishedClaim, claim.Finished]] = Noun(
+    name="claim",
+    event_type=claim.finished_type,
+    event_members=claim.finished_members,
+    read_event=claim.read_finished,
+    evolve=claim.evolve,
+    replay=claim.replay,
+    version_of=lambda _state: 1,
+)
+
+EFFECTS: Final[Noun[effect.Effect, effect_events.Event]] = Noun(
+    name="effect",
+    event_type=effect_events.event_type,
+    event_members=effect_events.event_members,
+    read_event=effect_events.read_event,
+    evolve=effect.evolve,
+    replay=effect.replay,
+    version_of=lambda state: state.version,
+)
+
+
+def continuation_head(state: continuation.State) -> Head:
+    """Return what a continuation is found by; the token's hash stays after its use, for honest retries."""
+    envelope = state.continuation
+    pending = envelope.status is Status.PENDING
+    ready = pending or envelope.status is Status.RESUMED
+    return Head(
+        kind=CONTINUATIONS.name,
+        status=envelope.status.value,
+        open=pending,
+        correlation=envelope.correlation_id,
+        owner=envelope.owner,
+        queue=envelope.queue if ready else None,
+        token_hash=state.token_hash,
+        due_at=envelope.expires_at if pending else None,
+    )
+
+
+def claim_head(envelope: Continuation) -> Head:
+    """Return the head of a claim that is done."""
+    return Head(
+        kind=CLAIMS.name,
+        status="done",
+        open=False,
+        correlation=envelope.correlation_id,
+        owner=f"{CONTINUATIONS.name}:{envelope.id}",
+    )
+
+
+def effect_head(state: effect.Effect, envelope: Continuation) -> Head:
+    """Return what an effect is found by; one without an outcome is on the list of open ones."""
+    unsettled = state.status in {effect.EffectStatus.STARTED, effect.EffectStatus.UNKNOWN}
+    return Head(
+        kind=EFFECTS.name,
+        status=state.status.value,
+        open=unsettled,
+        correlation=envelope.correlation_id,
+        owner=f"{CONTINUATIONS.name}:{envelope.id}",
+    )
+
+
+def due_of(event: continuation_events.Event) -> Due:
+    """Return what an event needs of the deadline: an expiry needs it passed, a decision needs it ahead."""
+    match event:
+        case continuation_events.Created():
+            return Due.ANY
+        case continuation_events.Expired():
+            return Due.PASSED
+        case _:
+            return Due.AHEAD

@@ -1,0 +1,172 @@
+"""Load, decide, append, and once more where somebody else was first: all that knows compare-and-swap."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from pausemesh.core import limits
+from pausemesh.core.errors import LeaseLost, PauseMeshError, StoreUnavailable
+from pausemesh.core.stored_event import Stamped, read_stored_event, write_stored_event
+from pausemesh.ports import Appended, AuditRow, Due, Head, NewEvent, Reason, Recorded, Refused, Stream, Write
+from pausemesh.service.nouns import Noun
+from pausemesh.service.world import World
+
+StateT = TypeVar("StateT")
+EventT = TypeVar("EventT")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Generic[StateT, EventT]):
+    """What to write. No events: the state as it is answers the caller, and nothing is written.
+
+    ``also`` are compared or written in the same commit; ``go_on``: the events are not what the caller asked for, so
+    that the new state is to be decided on again.
+    """
+
+    events: tuple[EventT, ...] = ()
+    head_of: Callable[[StateT], Head] | None = None
+    due: Due = Due.ANY
+    token_hash: bytes | None = dataclasses.field(default=None, repr=False)
+    also: tuple[Write, ...] = ()
+    rows: tuple[AuditRow, ...] = ()
+    go_on: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Settled(Generic[StateT]):
+    """The state after the call; ``replayed``: it was so before."""
+
+    state: StateT
+    replayed: bool
+
+
+class Guess(Generic[StateT]):
+    """What the caller believes of a stream without having looked: that it is absent, or a state seen before."""
+
+    def __init__(self, state: StateT | None) -> None:
+        self.state = state
+
+
+class Transactor:
+    """Runs one decision on one stream until it is written, refused on fresh facts, or out of attempts."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def load(self, noun: Noun[StateT, EventT], noun_id: str) -> StateT | None:
+        """Return the state of a stream, None where it does not exist."""
+        stream = await self._world.store.load(self._world.scope, noun.stream_of(noun_id))
+        return None if stream is None else self.replay(noun, stream)
+
+    def replay(self, noun: Noun[StateT, EventT], stream: Stream) -> StateT:
+        """Return the state that a loaded stream gives.
+
+        Raises:
+            StoreCorrupt: its events contradict each other or their place.
+        """
+        return noun.replay(self.stamped(noun, stream))
+
+    def stamped(self, noun: Noun[StateT, EventT], stream: Stream) -> tuple[Stamped[EventT], ...]:
+        """Return the events of a loaded stream."""
+        noun_id = noun.id_of(stream.stream)
+        return tuple(self.stamp(noun, noun_id, recorded) for recorded in stream.events)
+
+    def stamp(self, noun: Noun[StateT, EventT], noun_id: str, recorded: Recorded) -> Stamped[EventT]:
+        """Return a stored event."""
+        data = recorded.data
+        if self._world.cipher is not None:
+            data = self._world.cipher.unseal(data, _context(recorded.scope, recorded.stream, recorded.version))
+        members = read_stored_event(data, noun_id, recorded.version)
+        event = noun.read_event(recorded.type, noun_id, members)
+        return Stamped(event=event, version=recorded.version, at=recorded.at, id=recorded.id)
+
+    async def run(
+        self,
+        noun: Noun[StateT, EventT],
+        noun_id: str,
+        decide: Callable[[StateT | None, datetime], Step[StateT, EventT]],
+        *,
+        guess: Guess[StateT] | None = None,
+    ) -> Settled[StateT]:
+        """Decide and append, on ``guess`` first where there is one; a guess alone refuses nobody.
+
+        Raises:
+            PauseMeshError: whatever ``decide`` raises on the stored state, and what the store raises.
+        """
+        now, fresh = self._world.clock.now(), guess is None
+        state = None if guess is None else guess.state
+        if guess is None:
+            state = await self.load(noun, noun_id)
+        for _ in range(limits.APPEND_ATTEMPTS):
+            try:
+                step = decide(state, now)
+            except PauseMeshError:
+                if fresh:
+                    raise
+                state, fresh = await self.load(noun, noun_id), True
+                continue
+            if not step.events:
+                assert state is not None, "a step without events answers with a state"
+                return Settled(state=state, replayed=True)
+            result, reached = await self._append(noun, noun_id, state, step, now)
+            if isinstance(result, Appended):
+                if not step.go_on:
+                    return Settled(state=reached, replayed=False)
+                state, now = reached, result.at
+                continue
+            _refuse_stale_fence(result)
+            state, fresh, now = await self.load(noun, noun_id), True, result.at
+        raise StoreUnavailable("Too many others were first; nothing was written.")
+
+    async def _append(
+        self,
+        noun: Noun[StateT, EventT],
+        noun_id: str,
+        state: StateT | None,
+        step: Step[StateT, EventT],
+        now: datetime,
+    ) -> tuple[Appended | Refused, StateT]:
+        assert step.head_of is not None, "a step with events has a head"
+        base = 0 if state is None else noun.version_of(state)
+        numbered = [
+            Stamped(event=event, version=version, at=now, id=self._world.ids.event_id())
+            for version, event in enumerate(step.events, start=base + 1)
+        ]
+        expected = _evolved(noun, state, numbered)
+        stream = noun.stream_of(noun_id)
+        write = Write(
+            scope=self._world.scope,
+            stream=stream,
+            expected_version=base,
+            head=step.head_of(expected),
+            events=tuple(self._new_event(noun, noun_id, stamped) for stamped in numbered),
+            token_hash=step.token_hash,
+            due=step.due,
+            rows=step.rows,
+        )
+        result = await self._world.store.append(write, *step.also)
+        return result, _evolved(noun, state, [dataclasses.replace(one, at=result.at) for one in numbered])
+
+    def _new_event(self, noun: Noun[StateT, EventT], noun_id: str, stamped: Stamped[EventT]) -> NewEvent:
+        data = write_stored_event(noun_id, stamped.version, noun.event_members(stamped.event))
+        if self._world.cipher is not None:
+            context = _context(self._world.scope, noun.stream_of(noun_id), stamped.version)
+            data = self._world.cipher.seal(data, context)
+        return NewEvent(id=stamped.id, type=noun.event_type(stamped.event), data=data)
+
+
+def _evolved(noun: Noun[StateT, EventT], state: StateT | None, stamped: Sequence[Stamped[EventT]]) -> StateT:
+    for one in stamped:
+        state = noun.evolve(state, one)
+    assert state is not None, "a step has at least one event"
+    return state
+
+
+def _refuse_stale_fence(refused: Refused) -> None:
+    if Reason.FENCE in refused.reasons:
+        raise LeaseLost
+
+
+def _context(scope: str, stream: str, version: int) -> bytes:
+    return f"{scope}\n{stream}\n{version}".encode()

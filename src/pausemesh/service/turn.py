@@ -1,0 +1,229 @@
+"""A turn: what a worker holds while it goes on with a decision."""
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Generic, TypeVar
+
+from pausemesh.core.document import Document
+from pausemesh.core.effect import Effect, EffectStatus
+from pausemesh.core.envelope import Continuation
+from pausemesh.core.errors import EffectFailed, LeaseLost, PauseMeshError, StoreError
+from pausemesh.core.values import JsonValue
+from pausemesh.ports import Lease
+from pausemesh.service.claims import Claims
+from pausemesh.service.effects import Effects, effect_id
+from pausemesh.service.nouns import EFFECTS
+from pausemesh.service.requests import document_of
+from pausemesh.service.waiting import sleep_or_wake
+from pausemesh.service.wakeups import Wakeups
+from pausemesh.service.world import World
+
+AnswerT = TypeVar("AnswerT")
+
+_RENEWALS_PER_LEASE: Final = 3
+_RETRY_SECONDS: Final = 0.1
+_POLL_SECONDS: Final = 1.0
+
+
+class Turn(Generic[AnswerT]):
+    """The right to go on with one decision, under a fence that no later holder shares.
+
+    The lease is renewed while the block runs. A clean end of the block is ``done``; an exception gives the claim
+    back, so that the next worker need not wait for the lease's end.
+
+    Attributes:
+        continuation: the decided question.
+        answer: its answer; plain JSON, or of the type that was asked for.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        claims: Claims,
+        effects: Effects,
+        wakeups: Wakeups,
+        *,
+        continuation: Continuation,
+        answer: AnswerT,
+        lease: Lease,
+        length: timedelta,
+    ) -> None:
+        self.continuation = continuation
+        self.answer = answer
+        self._world = world
+        self._claims = claims
+        self._effects = effects
+        self._wakeups = wakeups
+        self._lease = lease
+        self._length = length
+        self._ended = False
+        self._renewal: asyncio.Task[None] | None = None
+
+    @property
+    def fence(self) -> int:
+        """The number of this claim among all claims of the question; a later one is greater."""
+        return self._lease.fence
+
+    @property
+    def worker(self) -> str:
+        """The name under which the claim is held."""
+        return self._lease.worker
+
+    async def effect(
+        self,
+        key: str,
+        *,
+        run: Callable[..., object],
+        arguments: Mapping[str, JsonValue] | None = None,
+        kind: str | None = None,
+    ) -> JsonValue:
+        """Have an external effect happen once, and return its result; a repeat returns the recorded one.
+
+        The start is recorded first. ``run`` is then called with ``arguments`` as keyword arguments, or with none where
+        it takes no parameters; one that is not a coroutine function runs in a thread, so that the lease is renewed
+        meanwhile. Whatever it raises leaves the effect in doubt, but EffectFailed, which says that it surely did not
+        happen.
+
+        Args:
+            key: the effect's own among those of this question; an id of ours.
+            run: what makes it happen and returns plain JSON.
+            arguments: an object; kept, and compared with an approval's.
+            kind: what an approval's ``action.name`` is compared with; the key where it is left out.
+
+        Raises:
+            EffectUnknown: it was started before and nobody knows what came of it.
+            EffectConflict: the key was used with another kind or other arguments.
+            ActionMismatch: it is not what was approved, or the approval was declined.
+            LeaseLost: the claim has lapsed or passed on.
+            EffectFailed: ``run`` said so.
+        """
+        given = dict(arguments or {})
+        document = await document_of(given, self._world.policy.json_limits)
+        name = key if kind is None else kind
+        with self._world.rejections("effect", key):
+            while True:
+                effect, is_mine = await self._effects.start(
+                    self.continuation, self._lease, key=key, kind=name, arguments=document
+                )
+                if is_mine:
+                    return await self._perform(key, run, document)
+                if effect.status is not EffectStatus.STARTED:
+                    return effect.result
+                await self._until_settled(key, effect)
+
+    async def resolve(self, key: str, outcome: str, *, evidence: str, result: JsonValue = None) -> Effect:
+        """Settle an effect that is in doubt, after having looked.
+
+        Args:
+            key: the effect's.
+            outcome: ``done`` or ``not_done``; what was not done may be tried again.
+            evidence: what was seen; 1 to 2,000 characters.
+            result: what ``effect`` returns from now on, where it was done.
+
+        Raises:
+            InvalidTransition: it is running, or its outcome is known.
+            ClaimNotFound: there is no such effect.
+        """
+        return await self._effects.resolve_held(
+            self.continuation, self._lease, key, outcome=outcome, evidence=evidence, result=result
+        )
+
+    async def done(self, result: JsonValue = None) -> None:
+        """End the claim for good; whoever comes later is told ``result``.
+
+        Raises:
+            LeaseLost: the claim has lapsed or passed on; nothing was recorded.
+        """
+        await self._claims.finish(self.continuation, self._lease, result)
+        await self._end()
+
+    async def release(self) -> None:
+        """Give the claim back undone; the next worker may take it at once."""
+        await self._end()
+        await self._claims.release(self._lease)
+
+    async def __aenter__(self) -> "Turn[AnswerT]":
+        """Begin to renew the lease."""
+        self._renewal = asyncio.create_task(self._renew(), name="pausemesh-renewal")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Be done at a clean end, give the claim back at any other."""
+        if self._ended:
+            return
+        if error is None:
+            try:
+                await self.done()
+            finally:
+                await self._end()
+            return
+        with contextlib.suppress(StoreError):
+            await self.release()
+
+    async def _perform(self, key: str, run: Callable[..., object], arguments: Document) -> JsonValue:
+        try:
+            result = await document_of(await _call(run, arguments), self._world.policy.json_limits)
+        except EffectFailed:
+            await self._record(self._effects.fail, key)
+            raise
+        except BaseException:
+            await self._record(self._effects.doubt, key)
+            raise
+        await self._effects.complete(self.continuation, self._lease, key, result)
+        return result.value
+
+    async def _record(self, outcome: Callable[..., object], key: str) -> None:
+        """Record an outcome beside the exception that tells it; where that fails, a lapsed lease says the same."""
+        with contextlib.suppress(PauseMeshError):
+            recording = outcome(self.continuation, self._lease, key)
+            assert inspect.isawaitable(recording)
+            await recording
+
+    async def _until_settled(self, key: str, effect: Effect) -> None:
+        stream = EFFECTS.stream_of(effect_id(self.continuation.id, key))
+        async with self._wakeups.of(self._world.scope, stream) as woken:
+            current = await self._effects.load(self.continuation.id, key)
+            if current is None or current.version == effect.version:
+                await sleep_or_wake(woken, _POLL_SECONDS)
+
+    async def _renew(self) -> None:
+        seconds = self._length.total_seconds() / _RENEWALS_PER_LEASE
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                self._lease = await self._claims.renew(self._lease, self._length)
+                seconds = self._length.total_seconds() / _RENEWALS_PER_LEASE
+            except LeaseLost:
+                return
+            except StoreError:
+                seconds = min(seconds, _RETRY_SECONDS)
+
+    async def _end(self) -> None:
+        self._ended = True
+        renewal, self._renewal = self._renewal, None
+        if renewal is not None:
+            renewal.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await renewal
+
+
+async def _call(run: Callable[..., object], arguments: Document) -> object:
+    given = arguments.value if _takes_parameters(run) else {}
+    assert isinstance(given, dict), "arguments are an object"
+    if inspect.iscoroutinefunction(run):
+        return await run(**given)
+    result = await asyncio.to_thread(run, **given)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _takes_parameters(run: Callable[..., object]) -> bool:
+    try:
+        return bool(inspect.signature(run).parameters)
+    except (TypeError, ValueError):
+        return True

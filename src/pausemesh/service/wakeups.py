@@ -1,0 +1,106 @@
+"""Waking whoever waits for a stream: one follower of the log a process, however many wait."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Final
+
+from pausemesh.core import limits
+from pausemesh.core.errors import StoreError
+from pausemesh.ports import EventStore
+
+_BACKSTOP_SECONDS: Final = 2.0
+"""How long a lost wake-up can go unnoticed."""
+
+_ANY: Final = "*"
+
+
+class Wakeups:
+    """Follows the log while somebody waits, and sets the events of those whose stream grew."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self._waiting: dict[tuple[str, str], set[asyncio.Event]] = {}
+        self._follower: asyncio.Task[None] | None = None
+        self._following = asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def of(self, scope: str, *streams: str) -> AsyncIterator[asyncio.Event]:
+        """Give an event that is set whenever one of the streams, or without streams any, grew since the block began."""
+        woken = asyncio.Event()
+        keys = [(scope, stream) for stream in streams or (_ANY,)]
+        for key in keys:
+            self._waiting.setdefault(key, set()).add(woken)
+        try:
+            await self._follow()
+            yield woken
+        finally:
+            for key in keys:
+                self._waiting[key].discard(woken)
+                if not self._waiting[key]:
+                    del self._waiting[key]
+            if not self._waiting:
+                await self.close()
+
+    async def close(self) -> None:
+        """Stop following."""
+        follower, self._follower = self._follower, None
+        self._following.clear()
+        if follower is not None:
+            follower.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await follower
+
+    async def _follow(self) -> None:
+        if self._follower is None or self._follower.done():
+            self._following.clear()
+            self._follower = asyncio.create_task(self._run(), name="pausemesh-wakeups")
+        await self._following.wait()
+
+    async def _run(self) -> None:
+        seq: int | None = None
+        while True:
+            try:
+                seq = await self._store.last_seq() if seq is None else seq
+                self._following.set()
+                async for _ in _with_backstop(self._store.wakeups()):
+                    seq = await self._wake_after(seq)
+            except StoreError:
+                self._following.set()
+                self._wake_all()
+                await asyncio.sleep(_BACKSTOP_SECONDS)
+
+    async def _wake_after(self, seq: int) -> int:
+        while events := await self._store.feed(seq, None, limits.FEED_MAX):
+            for event in events:
+                self._wake(event.scope, event.stream)
+                self._wake(event.scope, _ANY)
+            seq = events[-1].seq
+        return seq
+
+    def _wake(self, scope: str, stream: str) -> None:
+        for woken in self._waiting.get((scope, stream), ()):
+            woken.set()
+
+    def _wake_all(self) -> None:
+        for waiting in self._waiting.values():
+            for woken in waiting:
+                woken.set()
+
+
+async def _with_backstop(wakeups: AsyncIterator[int]) -> AsyncIterator[None]:
+    """Yield at each wake-up, and after a while without one."""
+    upcoming: asyncio.Future[int] | None = None
+    try:
+        while True:
+            upcoming = upcoming or asyncio.ensure_future(anext(wakeups))
+            done, _ = await asyncio.wait({upcoming}, timeout=_BACKSTOP_SECONDS)
+            if done:
+                upcoming.result()
+                upcoming = None
+            yield None
+    finally:
+        if upcoming is not None:
+            upcoming.cancel()
+            with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
+                await upcoming

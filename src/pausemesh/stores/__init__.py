@@ -1,0 +1,1 @@
+"""The event stores, and what they share; the port is ``pausemesh.ports.EventStore``."""

@@ -1,0 +1,122 @@
+"""Calls on their way from event loops to a store's threads, and their replies on the way back."""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from pausemesh.core import limits
+from pausemesh.core.errors import Overloaded, StoreClosed
+
+Worker = TypeVar("Worker")
+T = TypeVar("T")
+
+
+class Call(Generic[Worker, T]):
+    """One call: what a thread shall do for it, and who waits on which loop.
+
+    Attributes:
+        work: does it, given what the thread works with.
+        weight: how many writes it counts for.
+        repeatable: done twice, it has the same effect and the same reply as once.
+        deadline: by ``time.monotonic``; what has not begun by then does not begin any more.
+        future: belongs to ``loop``; touched by no other thread but to ask whether it was cancelled.
+    """
+
+    __slots__ = ("deadline", "future", "loop", "repeatable", "weight", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Worker], T],
+        *,
+        seconds: float,
+        weight: int = 1,
+        repeatable: bool = True,
+    ) -> None:
+        self.work = work
+        self.weight = weight
+        self.repeatable = repeatable
+        self.deadline = time.monotonic() + seconds
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self.loop.create_future()
+
+
+class Inbox(Generic[Worker]):
+    """A bounded queue of calls, first in first out; any thread may put and take."""
+
+    def __init__(self, most_weight: int = limits.QUEUED_WRITES) -> None:
+        self._most_weight = most_weight
+        self._calls: deque[Call[Worker, Any]] = deque()
+        self._weight = 0
+        self._closed = False
+        self._changed = threading.Condition(threading.Lock())
+
+    def put(self, call: Call[Worker, Any]) -> None:
+        """Accept a call.
+
+        Raises:
+            StoreClosed: the inbox is closed.
+            Overloaded: too much is waiting.
+        """
+        with self._changed:
+            if self._closed:
+                raise StoreClosed
+            if self._calls and self._weight + call.weight > self._most_weight:
+                raise Overloaded
+            self._calls.append(call)
+            self._weight += call.weight
+            self._changed.notify()
+
+    def take(self, most_weight: int) -> list[Call[Worker, Any]]:
+        """Wait for calls and return the first ones, at most so heavy in sum but one at least.
+
+        Returns:
+            them, or an empty list once the inbox is closed and was emptied.
+        """
+        taken: list[Call[Worker, Any]] = []
+        weight = 0
+        with self._changed:
+            while not self._calls and not self._closed:
+                self._changed.wait()
+            while self._calls and (not taken or weight + self._calls[0].weight <= most_weight):
+                call = self._calls.popleft()
+                weight += call.weight
+                taken.append(call)
+            self._weight -= weight
+        return taken
+
+    def close(self) -> None:
+        """Accept nothing more; what was accepted can still be taken."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+def send_replies(replies: Iterable[tuple[Call[Any, Any], object]]) -> None:
+    """Give each call its result or exception, waking each event loop once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], object]]] = {}
+    for call, reply in replies:
+        by_loop.setdefault(call.loop, []).append((call.future, reply))
+    for loop, settled in by_loop.items():
+        wake(loop, _settle, settled)
+
+
+def wake(loop: asyncio.AbstractEventLoop, callback: Callable[[T], object], argument: T) -> None:
+    """Have an event loop call back; one that is closed has nobody left who waits."""
+    try:
+        loop.call_soon_threadsafe(callback, argument)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
+
+
+def _settle(settled: list[tuple[asyncio.Future[Any], object]]) -> None:
+    for future, reply in settled:
+        if future.done():
+            continue
+        if isinstance(reply, BaseException):
+            future.set_exception(reply)
+        else:
+            future.set_result(reply)

@@ -1,0 +1,3 @@
+SELECT beat_at
+FROM beats
+WHERE scope = :scope AND stream = :stream

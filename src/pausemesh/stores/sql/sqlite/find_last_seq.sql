@@ -1,0 +1,2 @@
+SELECT max(seq)
+FROM events

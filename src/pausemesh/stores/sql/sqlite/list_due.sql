@@ -1,0 +1,7 @@
+SELECT
+  scope, stream, version, kind, status, open, correlation, owner, trace, queue, token_hash,
+  due_at, created_at, updated_at, holder, fence, lease_until, done_at, attempts
+FROM heads INDEXED BY heads_due
+WHERE due_at <= :now
+ORDER BY due_at, scope, stream
+LIMIT :limit

@@ -1,0 +1,5 @@
+SELECT seq, scope, stream, version, id, type, at, data
+FROM events
+WHERE scope = :scope AND stream = :stream
+ORDER BY version
+LIMIT :limit

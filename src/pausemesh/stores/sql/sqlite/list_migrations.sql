@@ -1,0 +1,3 @@
+SELECT number, checksum
+FROM migrations
+ORDER BY number

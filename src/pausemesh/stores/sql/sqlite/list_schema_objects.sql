@@ -1,0 +1,3 @@
+SELECT type, name, sql
+FROM sqlite_schema
+WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'

@@ -1,0 +1,268 @@
+"""Streams in a SQLite file: durable, for any number of processes on one machine."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self, TypeVar
+from uuid import UUID
+
+import apsw
+
+from pausemesh.core import limits
+from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnsafe
+from pausemesh.ports import (
+    Appended,
+    Clock,
+    CrashPoint,
+    Held,
+    Lease,
+    Recorded,
+    RecordedAudit,
+    Refused,
+    Stream,
+    Write,
+)
+from pausemesh.stores.calls import Call, Inbox
+from pausemesh.stores.rows import audit_position, open_position, to_micros
+from pausemesh.stores.sqlite_connection import check_library
+from pausemesh.stores.sqlite_poller import SqlitePoller
+from pausemesh.stores.sqlite_reader import SqliteReader
+from pausemesh.stores.sqlite_reads import SqliteReads
+from pausemesh.stores.sqlite_writer import SqliteWriter
+from pausemesh.stores.sqlite_writes import SqliteWrites
+from pausemesh.stores.wakeups import Wakeups
+from pausemesh.stores.writes import check_lease, check_limit, check_name, check_writes
+
+T = TypeVar("T")
+
+
+class SqliteEventStore:
+    """An event store in one SQLite file; ``open`` makes one, ``close`` must end it.
+
+    Any number of event loops, threads and processes may use one file; a forked child opens its own store.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        clock: Clock,
+        *,
+        max_events_per_stream: int,
+        call_seconds: float,
+        readers: int,
+        fault: Callable[[CrashPoint], None] | None,
+    ) -> None:
+        self._clock = clock
+        self._call_seconds = call_seconds
+        self._pid = os.getpid()
+        self._closed = False
+        self._poller = SqlitePoller(path, self._announce, seconds=call_seconds)
+        self._wakeups = Wakeups(self._poller)
+        self._reading: Inbox[SqliteReads] = Inbox()
+        self._writer = SqliteWriter(
+            path,
+            clock,
+            most_events=max_events_per_stream,
+            seconds=call_seconds,
+            wakeups=self._wakeups,
+            fault=fault,
+        )
+        self._readers = [
+            SqliteReader(path, self._reading, most_events=max_events_per_stream, seconds=call_seconds)
+            for _ in range(readers)
+        ]
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | os.PathLike[str],
+        clock: Clock,
+        *,
+        max_events_per_stream: int = limits.EVENTS_PER_STREAM,
+        call_seconds: float = limits.CALL_SECONDS,
+        readers: int = 2,
+        fault: Callable[[CrashPoint], None] | None = None,
+    ) -> Self:
+        """Open a file, made with its folder and its schema where there is none.
+
+        Args:
+            path: of the file, on a local disk.
+            clock: the store's clock, which stamps events and decides deadlines and leases.
+            max_events_per_stream: how many events a stream may hold.
+            call_seconds: how long a call waits for other processes before it gives up.
+            readers: how many threads read.
+            fault: called at the named points; what it raises is treated as a failure there.
+
+        Raises:
+            StoreUnsafe: the library is too old, or the file cannot be made durable.
+            StoreUnavailable: it cannot be opened.
+            StoreCorrupt: it is damaged, or no SQLite file.
+            SchemaError: its schema is not the one of this release.
+        """
+        check_library(apsw.sqlite_lib_version())
+        store = cls(
+            _plain_path(path),
+            clock,
+            max_events_per_stream=max_events_per_stream,
+            call_seconds=call_seconds,
+            readers=readers,
+            fault=fault,
+        )
+        await store._start()
+        return store
+
+    async def append(self, *writes: Write) -> Appended | Refused:
+        """Store all writes in one commit, or none."""
+        self._refuse_fork()
+        check_writes(writes)
+        # Done twice, a call with events finds that it was committed; a finish without any would find itself refused.
+        repeatable = any(write.events for write in writes) or not any(write.finish for write in writes)
+        return await self._write(lambda step: step.append(writes), weight=len(writes), repeatable=repeatable)
+
+    async def load(self, scope: str, stream: str) -> Stream | None:
+        """Return the stream with all its events."""
+        return await self._read(lambda step: step.load(scope, stream))
+
+    async def load_many(self, refs: Sequence[tuple[str, str]]) -> Sequence[Stream | None]:
+        """Return the streams named by (scope, stream), in that order."""
+        wanted = tuple(refs)
+        return await self._read(lambda step: [step.load(*ref) for ref in wanted])
+
+    async def list_by_correlation(
+        self, scope: str, correlation: str, after: str = "", limit: int = 50
+    ) -> Sequence[Stream]:
+        """Return streams without events, ordered by stream name, those past ``after``."""
+        check_limit(limit)
+        return await self._read(lambda step: step.list_by_correlation(scope, correlation, after, limit))
+
+    async def list_by_status(
+        self,
+        scope: str,
+        kind: str,
+        status: str,
+        after: tuple[datetime, str] | None = None,
+        limit: int = 50,
+    ) -> Sequence[Stream]:
+        """Return open streams without events, ordered by (created_at, stream), past ``after``."""
+        check_limit(limit)
+        position = open_position(after)
+        return await self._read(lambda step: step.list_by_status(scope, kind, status, position, limit))
+
+    async def list_due(self, limit: int = 100) -> Sequence[Stream]:
+        """Return streams of all scopes whose deadline has passed, longest overdue first."""
+        check_limit(limit)
+        clock = self._clock
+        return await self._read(lambda step: step.list_due(to_micros(clock.now()), limit))
+
+    async def list_audit(
+        self, scope: str, after: tuple[datetime, UUID] | None = None, limit: int = 50
+    ) -> Sequence[RecordedAudit]:
+        """Return audit rows ordered by (at, id), those past ``after``."""
+        check_limit(limit)
+        position = audit_position(after)
+        return await self._read(lambda step: step.list_audit(scope, position, limit))
+
+    async def feed(self, after_seq: int, scope: str | None = None, limit: int = 1000) -> Sequence[Recorded]:
+        """Return events past ``after_seq`` in commit order."""
+        check_limit(limit)
+        return await self._read(lambda step: step.feed(after_seq, scope, limit))
+
+    async def feed_of_correlation(
+        self, scope: str, correlation: str, after_seq: int, limit: int = 1000
+    ) -> Sequence[Recorded]:
+        """Return the same of the streams of one correlation."""
+        check_limit(limit)
+        return await self._read(lambda step: step.feed_of_correlation(scope, correlation, after_seq, limit))
+
+    async def last_seq(self) -> int:
+        """Return the greatest seq that is committed, 0 where there is none."""
+        return await self._read(SqliteReads.find_last_seq)
+
+    def wakeups(self) -> AsyncIterator[int]:
+        """Yield the greatest seq, first at once and then whenever it has grown."""
+        self._refuse_fork()
+        if self._closed:
+            raise StoreClosed
+        return self._wakeups.listen(self.last_seq)
+
+    async def beat(self, scope: str, streams: Sequence[str]) -> None:
+        """Set the last beat of the streams to the store's clock."""
+        beating = tuple(streams)
+        if beating:
+            weight = min(len(beating), limits.WRITES_PER_FLUSH)
+            await self._write(lambda step: step.beat(scope, beating), weight=weight)
+
+    async def take(self, scope: str, stream: str, worker: str, lease: timedelta) -> Lease | Held | None:
+        """Take the claim of a stream that is not open, not done, and not held."""
+        check_name(worker, "/worker")
+        check_lease(lease)
+        return await self._write(lambda step: step.take(scope, stream, worker, lease), repeatable=False)
+
+    async def take_next(self, scope: str, queue: str, worker: str, lease: timedelta) -> Lease | None:
+        """Take the claim of the stream of this queue that has been ready longest."""
+        check_name(worker, "/worker")
+        check_lease(lease)
+        return await self._write(lambda step: step.take_next(scope, queue, worker, lease), repeatable=False)
+
+    async def renew(self, held: Lease, lease: timedelta) -> Lease | None:
+        """Extend a live lease from now on."""
+        check_lease(lease)
+        return await self._write(lambda step: step.renew(held, lease))
+
+    async def release(self, held: Lease) -> bool:
+        """Give a live lease back."""
+        return await self._write(lambda step: step.release(held), repeatable=False)
+
+    async def close(self) -> None:
+        """Finish what was accepted, then let go of the file: the readers first, the writer last."""
+        self._refuse_fork()
+        self._closed = True
+        self._wakeups.close()
+        self._reading.close()
+        await self._poller.close()
+        for reader in self._readers:
+            await reader.background.ended()
+        self._writer.inbox.close()
+        await self._writer.background.ended()
+
+    async def _start(self) -> None:
+        self._writer.background.start()
+        try:
+            await asyncio.wrap_future(self._writer.opened)
+        except BaseException as error:
+            self._writer.inbox.close()
+            if isinstance(error, Exception):
+                await self._writer.background.ended()
+            raise
+        for reader in self._readers:
+            reader.background.start()
+
+    async def _read(self, work: Callable[[SqliteReads], T]) -> T:
+        self._refuse_fork()
+        call: Call[SqliteReads, T] = Call(work, seconds=self._call_seconds)
+        self._reading.put(call)
+        return await call.future
+
+    async def _write(self, work: Callable[[SqliteWrites], T], *, weight: int = 1, repeatable: bool = True) -> T:
+        self._refuse_fork()
+        if self._closed:
+            raise StoreClosed
+        call: Call[SqliteWrites, T] = Call(work, seconds=self._call_seconds, weight=weight, repeatable=repeatable)
+        self._writer.inbox.put(call)
+        return await call.future
+
+    def _refuse_fork(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedMesh
+
+    def _announce(self, seq: int) -> None:
+        self._wakeups.announce(seq)
+
+
+def _plain_path(path: str | os.PathLike[str]) -> str:
+    name = os.fsdecode(path)
+    if name in {"", ":memory:"} or name.startswith("file:"):
+        raise StoreUnsafe("A path of a file is needed; MemoryEventStore keeps streams in memory.")
+    return str(Path(name).resolve())

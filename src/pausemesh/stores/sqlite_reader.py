@@ -1,0 +1,80 @@
+"""The threads that read a SQLite file: calls that wait share a snapshot."""
+
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from pausemesh.core.errors import PauseMeshError
+from pausemesh.stores.background import Background
+from pausemesh.stores.calls import Call, Inbox, send_replies
+from pausemesh.stores.sqlite_connection import SqliteConnection, translate
+from pausemesh.stores.sqlite_reads import SqliteReads
+from pausemesh.stores.statements import statement
+
+_BEGIN: Final = statement("sqlite", "begin_read")
+_COMMIT: Final = statement("sqlite", "commit")
+_CALLS_PER_SNAPSHOT: Final = 64
+
+ReadCall: TypeAlias = Call[SqliteReads, Any]
+
+
+class SqliteReader:
+    """Takes calls from an inbox that several readers share; opens its connection with the first.
+
+    Args:
+        path: of the file, which must be there.
+        inbox: of all readers.
+        most_events: how many events a stream may hold.
+        seconds: how long to wait for a lock.
+    """
+
+    def __init__(self, path: str, inbox: Inbox[SqliteReads], *, most_events: int, seconds: float) -> None:
+        self._path = path
+        self._inbox = inbox
+        self._most_events = most_events
+        self._seconds = seconds
+        self._connection: SqliteConnection | None = None
+        self.background = Background(self._run, "pausemesh-sqlite-reader")
+
+    def _run(self) -> None:
+        while calls := self._inbox.take(_CALLS_PER_SNAPSHOT):
+            wanted = [call for call in calls if not call.future.cancelled()]
+            send_replies([(call, reply) for call, reply in self._serve(wanted)])
+        self._drop_connection()
+
+    def _serve(self, calls: list[ReadCall]) -> list[tuple[ReadCall, object]]:
+        try:
+            return self._look_up(calls)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it
+            self._drop_connection()
+            return [(call, _meaning(error)) for call in calls]
+
+    def _look_up(self, calls: list[ReadCall]) -> list[tuple[ReadCall, object]]:
+        connection = self._connect()
+        connection.be_patient()
+        connection.cursor.execute(_BEGIN)
+        reads = SqliteReads(connection.cursor, self._most_events)
+        replies = [(call, _reply_to(call, reads)) for call in calls]
+        connection.cursor.execute(_COMMIT)
+        return replies
+
+    def _connect(self) -> SqliteConnection:
+        if self._connection is None:
+            self._connection = SqliteConnection(self._path, seconds=self._seconds, read_only=True)
+        return self._connection
+
+    def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _reply_to(call: ReadCall, reads: SqliteReads) -> object:
+    try:
+        return call.work(reads)
+    except PauseMeshError as error:
+        return error
+
+
+def _meaning(error: Exception) -> Exception:
+    return translate(error) if isinstance(error, apsw.Error) else error

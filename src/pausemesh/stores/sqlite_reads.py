@@ -1,0 +1,127 @@
+"""What is looked up in a SQLite file."""
+
+from typing import Any, Final, TypeAlias, cast
+
+import apsw
+
+from pausemesh.core.errors import StoreCorrupt
+from pausemesh.ports import Recorded, RecordedAudit, Stream
+from pausemesh.stores.batch import EventMark
+from pausemesh.stores.rows import (
+    AuditLogRow,
+    Bindings,
+    HeadRow,
+    recorded,
+    recorded_audit,
+    stream_of,
+    whole_stream,
+)
+from pausemesh.stores.statements import statement
+
+_FIND_HEAD: Final = statement("sqlite", "find_head")
+_FIND_EVENT: Final = statement("sqlite", "find_event")
+_FIND_BEAT: Final = statement("sqlite", "find_beat")
+_FIND_LAST_SEQ: Final = statement("sqlite", "find_last_seq")
+_LIST_EVENTS: Final = statement("sqlite", "list_events")
+_LIST_BY_CORRELATION: Final = statement("sqlite", "list_by_correlation")
+_LIST_OPEN_BY_STATUS: Final = statement("sqlite", "list_open_by_status")
+_LIST_DUE: Final = statement("sqlite", "list_due")
+_LIST_AUDIT_ROWS: Final = statement("sqlite", "list_audit_rows")
+_LIST_EVENTS_AFTER: Final = statement("sqlite", "list_events_after")
+_LIST_EVENTS_OF_SCOPE: Final = statement("sqlite", "list_events_of_scope")
+_LIST_EVENTS_OF_CORRELATION: Final = statement("sqlite", "list_events_of_correlation")
+
+_Row: TypeAlias = tuple[Any, ...]
+
+
+class SqliteReads:
+    """Look-ups within a transaction, so that a head and its events belong together.
+
+    Every cursor is read to its end: one that is not keeps the log from being cleaned up.
+    """
+
+    def __init__(self, cursor: apsw.Cursor, most_events: int) -> None:
+        self._cursor = cursor
+        self._most_events = most_events
+
+    def find_head(self, scope: str, stream: str) -> HeadRow | None:
+        """Return the head of a stream."""
+        row = self._find_row(_FIND_HEAD, (scope, stream))
+        return None if row is None else HeadRow._make(row)
+
+    def find_event(self, scope: str, stream: str, version: int) -> EventMark | None:
+        """Return the mark of one event."""
+        row = self._find_row(_FIND_EVENT, (scope, stream, version))
+        return None if row is None else EventMark._make(row)
+
+    def find_beat(self, scope: str, stream: str) -> int | None:
+        """Return the last beat of a stream in microseconds."""
+        return cast("int | None", self._cursor.execute(_FIND_BEAT, (scope, stream)).get)
+
+    def find_last_seq(self) -> int:
+        """Return the greatest seq, 0 where there is none."""
+        return cast("int | None", self._cursor.execute(_FIND_LAST_SEQ).get) or 0
+
+    def find_stream(self, head: HeadRow) -> Stream:
+        """Return a stream with all its events.
+
+        Raises:
+            StoreCorrupt: its events do not fit its head.
+            StreamTooLong: it holds more events than it may.
+        """
+        bindings = (head.scope, head.stream, self._most_events + 1)
+        rows = self._cursor.execute(_LIST_EVENTS, bindings).fetchall()
+        return whole_stream(head, rows, self._most_events)
+
+    def load(self, scope: str, stream: str) -> Stream | None:
+        """Return the stream of this name with all its events.
+
+        Raises:
+            StoreCorrupt: there are events without a head, or they do not fit it.
+            StreamTooLong: it holds more events than it may.
+        """
+        head = self.find_head(scope, stream)
+        if head is not None:
+            return self.find_stream(head)
+        if self.find_event(scope, stream, 1) is not None:
+            raise StoreCorrupt("A stream's head is missing.")
+        return None
+
+    def list_by_correlation(self, scope: str, correlation: str, after: str, limit: int) -> list[Stream]:
+        """Return the streams of a correlation past a stream's name, by that name."""
+        return self._list_streams(_LIST_BY_CORRELATION, (scope, correlation, after, limit))
+
+    def list_by_status(self, scope: str, kind: str, status: str, after: tuple[int, str], limit: int) -> list[Stream]:
+        """Return open streams past a (created_at, stream), by these."""
+        return self._list_streams(_LIST_OPEN_BY_STATUS, (scope, kind, status, *after, limit))
+
+    def list_due(self, now: int, limit: int) -> list[Stream]:
+        """Return the streams whose deadline has passed, longest overdue first."""
+        return self._list_streams(_LIST_DUE, (now, limit))
+
+    def list_audit(self, scope: str, after: tuple[int, bytes], limit: int) -> list[RecordedAudit]:
+        """Return the audit rows of a scope past an (at, id), by these."""
+        rows = self._cursor.execute(_LIST_AUDIT_ROWS, (scope, *after, limit)).fetchall()
+        return [recorded_audit(AuditLogRow._make(row)) for row in rows]
+
+    def feed(self, after_seq: int, scope: str | None, limit: int) -> list[Recorded]:
+        """Return events past a seq, of one scope or of all."""
+        if scope is None:
+            return self._list_events(_LIST_EVENTS_AFTER, (after_seq, limit))
+        return self._list_events(_LIST_EVENTS_OF_SCOPE, (after_seq, scope, limit))
+
+    def feed_of_correlation(self, scope: str, correlation: str, after_seq: int, limit: int) -> list[Recorded]:
+        """Return events past a seq, of one correlation's streams."""
+        bindings = (scope, correlation, after_seq, limit)
+        return self._list_events(_LIST_EVENTS_OF_CORRELATION, bindings)
+
+    def _find_row(self, sql: str, bindings: Bindings) -> _Row | None:
+        return cast("_Row | None", self._cursor.execute(sql, bindings).get)
+
+    def _list_streams(self, sql: str, bindings: Bindings) -> list[Stream]:
+        rows = self._cursor.execute(sql, bindings).fetchall()
+        return [stream_of(HeadRow._make(row)) for row in rows]
+
+    def _list_events(self, sql: str, bindings: Bindings) -> list[Recorded]:
+        rows = self._cursor.execute(sql, bindings).fetchall()
+        return [recorded(row) for row in rows]

@@ -1,0 +1,209 @@
+"""The one thread that writes to a SQLite file: calls that wait share a commit."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from pausemesh.core import limits
+from pausemesh.core.errors import OutcomeUnknown, PauseMeshError, StoreUnavailable
+from pausemesh.ports import Clock, CrashPoint
+from pausemesh.stores.background import Background
+from pausemesh.stores.calls import Call, Inbox, send_replies
+from pausemesh.stores.rows import to_micros
+from pausemesh.stores.sqlite_connection import SqliteConnection, translate
+from pausemesh.stores.sqlite_schema import prepare_schema, verify_schema
+from pausemesh.stores.sqlite_writes import SqliteWrites
+from pausemesh.stores.statements import statement
+from pausemesh.stores.wakeups import Wakeups
+
+_BEGIN: Final = statement("sqlite", "begin_write")
+_COMMIT: Final = statement("sqlite", "commit")
+_ROLLBACK: Final = statement("sqlite", "rollback")
+
+WriteCall: TypeAlias = Call[SqliteWrites, Any]
+_Reply: TypeAlias = tuple[WriteCall, object]
+_HARMLESS: Final = (apsw.BusyError, apsw.FullError, apsw.ConstraintError)
+
+
+class _InDoubtError(Exception):
+    """The commit was sent and its outcome is not known."""
+
+
+class SqliteWriter:
+    """Takes calls from its inbox, does them in one transaction, and replies once that is durable.
+
+    Args:
+        path: of the file; made where there is none, with its folder.
+        clock: read once in each transaction.
+        most_events: how many events a stream may hold.
+        seconds: how long a call may wait before it is sent.
+        wakeups: told the greatest seq after each commit.
+        fault: called at the named points.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        clock: Clock,
+        *,
+        most_events: int,
+        seconds: float,
+        wakeups: Wakeups,
+        fault: Callable[[CrashPoint], None] | None,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._most_events = most_events
+        self._seconds = seconds
+        self._wakeups = wakeups
+        self._fault = fault
+        self._connection: SqliteConnection | None = None
+        self.inbox: Inbox[SqliteWrites] = Inbox()
+        self.opened: Future[None] = Future()
+        self.opened.set_running_or_notify_cancel()  # so that no waiter can cancel it
+        self.background = Background(self._run, "pausemesh-sqlite-writer")
+
+    def _run(self) -> None:
+        try:
+            self._create()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the opening is waited for
+            self.opened.set_exception(error)
+            return
+        self.opened.set_result(None)
+        while calls := self.inbox.take(limits.WRITES_PER_FLUSH):
+            send_replies(self._serve(list(_still_wanted(calls))))
+        self._drop_connection()
+
+    def _create(self) -> None:
+        try:
+            Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"The folder cannot be made: {error.strerror}.") from error
+        connection = SqliteConnection(self._path, seconds=self._seconds, create=True)
+        try:
+            prepare_schema(connection, self._clock, self._fault)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+
+    def _serve(self, calls: list[WriteCall]) -> list[_Reply]:
+        """Do the calls together; where one of them fails, each on its own, so that it hurts no other."""
+        replies: list[_Reply] = []
+        while calls:
+            now = time.monotonic()
+            late = [call for call in calls if call.deadline <= now]
+            if late:
+                replies += [(call, StoreUnavailable("It waited too long.")) for call in late]
+                calls = [call for call in calls if call.deadline > now]
+                continue
+            try:
+                return replies + self._attempt(calls, min(call.deadline for call in calls))
+            except apsw.BusyError:
+                continue
+            except _InDoubtError:
+                return replies + self._resend(calls)
+            except Exception as error:  # noqa: BLE001 - whatever it is, its caller gets it
+                return replies + self._serve_each(calls, error)
+        return replies
+
+    def _serve_each(self, calls: list[WriteCall], error: Exception) -> list[_Reply]:
+        if len(calls) > 1:
+            return [reply for call in calls for reply in self._serve([call])]
+        return [(calls[0], translate(error) if isinstance(error, apsw.Error) else error)]
+
+    def _resend(self, calls: list[WriteCall]) -> list[_Reply]:
+        """Settle what became of a commit by doing the very same again on another connection."""
+        replies: list[_Reply] = [(call, OutcomeUnknown()) for call in calls if not call.repeatable]
+        again = [call for call in calls if call.repeatable]
+        try:
+            return replies + self._attempt(again, time.monotonic() + self._seconds)
+        except Exception:  # noqa: BLE001 - the first try is still in doubt, whatever happens to this one
+            return replies + [(call, OutcomeUnknown()) for call in again]
+
+    def _attempt(self, calls: list[WriteCall], deadline: float) -> list[_Reply]:
+        """Do the calls in one transaction.
+
+        Raises:
+            _InDoubtError: the commit failed and may have happened.
+            Exception: surely nothing was committed.
+        """
+        connection = self._connect()
+        connection.be_patient_until(deadline)
+        self._reach(CrashPoint.BEFORE_BEGIN)
+        try:
+            connection.cursor.execute(_BEGIN)
+            now = to_micros(self._clock.now())
+            writes = SqliteWrites(connection, now, self._most_events, self._fault)
+            replies = [(call, _reply_to(call, writes, connection)) for call in calls]
+            self._reach(CrashPoint.AFTER_APPEND_BEFORE_COMMIT)
+        except BaseException as error:
+            self._roll_back(connection, error)
+            raise
+        try:
+            connection.cursor.execute(_COMMIT)
+        except apsw.Error as error:
+            self._roll_back(connection, error)
+            if isinstance(error, apsw.FullError):
+                raise
+            raise _InDoubtError from error
+        return self._committed(replies, writes.last_seq)
+
+    def _committed(self, replies: list[_Reply], last_seq: int) -> list[_Reply]:
+        self._wakeups.announce(last_seq)
+        try:
+            self._reach(CrashPoint.AFTER_COMMIT_BEFORE_REPLY)
+        except Exception:  # noqa: BLE001 - a reply that is lost on its way leaves its caller in doubt
+            return [(call, OutcomeUnknown()) for call, _ in replies]
+        return replies
+
+    def _connect(self) -> SqliteConnection:
+        """Return the connection, opened anew after it failed; the file must be there still."""
+        if self._connection is None:
+            connection = SqliteConnection(self._path, seconds=self._seconds)
+            try:
+                verify_schema(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _roll_back(self, connection: SqliteConnection, error: BaseException) -> None:
+        """Undo the transaction; a connection that failed for a reason of its own is given up."""
+        is_fit = not isinstance(error, apsw.Error) or isinstance(error, _HARMLESS)
+        try:
+            if connection.in_transaction:
+                connection.cursor.execute(_ROLLBACK)
+        except apsw.Error:
+            is_fit = False
+        if not is_fit:
+            self._drop_connection()
+
+    def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _reach(self, point: CrashPoint) -> None:
+        if self._fault is not None:
+            self._fault(point)
+
+
+def _still_wanted(calls: list[WriteCall]) -> Iterator[WriteCall]:
+    return (call for call in calls if not call.future.cancelled())
+
+
+def _reply_to(call: WriteCall, writes: SqliteWrites, connection: SqliteConnection) -> object:
+    """Return a call's result, or its error where it left no trace in the transaction."""
+    changes = connection.changes
+    try:
+        return call.work(writes)
+    except PauseMeshError as error:
+        if connection.changes != changes:
+            raise
+        return error

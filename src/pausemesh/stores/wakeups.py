@@ -1,0 +1,89 @@
+"""Who wants to know when events were committed, and the greatest seq that is known."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol
+
+from pausemesh.stores.calls import wake
+
+
+class Watch(Protocol):
+    """Looks for commits of others while somebody listens."""
+
+    def start(self) -> None:
+        """Begin to look; called when the first listener comes."""
+        ...
+
+    def stop(self) -> None:
+        """Cease to look; called when the last listener has gone. Does not block."""
+        ...
+
+
+class _Listener:
+    __slots__ = ("event", "loop")
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.event = asyncio.Event()
+
+
+class Wakeups:
+    """Fans the greatest seq out to listeners on any event loop; who is slow gets the newest only."""
+
+    def __init__(self, watch: Watch | None = None) -> None:
+        self._watch = watch
+        self._lock = threading.Lock()
+        self._listeners: set[_Listener] = set()
+        self._newest = 0
+        self._closed = False
+
+    def announce(self, seq: int) -> None:
+        """Tell all listeners that events up to ``seq`` are committed; called by any thread."""
+        with self._lock:
+            if seq <= self._newest:
+                return
+            self._newest = seq
+            self._wake_all()
+
+    async def listen(self, find_last_seq: Callable[[], Awaitable[int]]) -> AsyncIterator[int]:
+        """Yield the greatest seq, first at once and then whenever it has grown; end with ``close``."""
+        listener = _Listener()
+        self._join(listener)
+        try:
+            told = await find_last_seq()
+            yield told
+            while True:
+                await listener.event.wait()
+                listener.event.clear()
+                if self._closed:
+                    return
+                if self._newest > told:
+                    told = self._newest
+                    yield told
+        finally:
+            self._leave(listener)
+
+    def close(self) -> None:
+        """End all that listen."""
+        with self._lock:
+            self._closed = True
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        for listener in self._listeners:
+            wake(listener.loop, asyncio.Event.set, listener.event)
+
+    def _join(self, listener: _Listener) -> None:
+        with self._lock:
+            if self._closed:
+                listener.event.set()
+            if self._watch is not None and not self._listeners and not self._closed:
+                self._watch.start()
+            self._listeners.add(listener)
+
+    def _leave(self, listener: _Listener) -> None:
+        with self._lock:
+            self._listeners.discard(listener)
+            if self._watch is not None and not self._listeners:
+                self._watch.stop()

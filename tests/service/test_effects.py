@@ -1,0 +1,311 @@
+"""The effects ledger: once, or known to be in doubt, and only what was approved."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+import pausemesh
+from pausemesh.core.values import JsonValue
+from pausemesh.ports import EventStore
+from pausemesh.service.mesh import Mesh
+from pausemesh.testing.clock import ManualClock
+from tests.service.conftest import ANA, ROOT, STRANGER
+from tests.service.test_claims import answered
+
+LEASE = timedelta(seconds=60)
+ARGUMENTS: dict[str, JsonValue] = {"flight": "AZ1", "seats": 2}
+APPROVAL: JsonValue = {"kind": "approval", "action": {"name": "book", "arguments": ARGUMENTS}}
+
+
+class Airline:
+    """The world outside: it counts what really happened."""
+
+    def __init__(self) -> None:
+        self.booked: list[str] = []
+
+    async def book(self, flight: str, seats: int = 1) -> JsonValue:
+        self.booked.append(flight)
+        return {"ticket": len(self.booked), "seats": seats}
+
+    def book_blocking(self, flight: str, seats: int = 1) -> JsonValue:
+        self.booked.append(flight)
+        return {"ticket": len(self.booked), "seats": seats}
+
+
+@pytest.fixture
+def airline() -> Airline:
+    return Airline()
+
+
+async def test_an_effect_runs_once_and_a_repeat_gets_its_recorded_result(
+    mesh: Mesh, replica: Mesh, airline: Airline
+) -> None:
+    noun_id = await answered(mesh)
+    with pytest.raises(RuntimeError):
+        async with mesh.claim(noun_id) as turn:
+            first = await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+            assert first == {"ticket": 1, "seats": 2}
+            raise RuntimeError
+    async with replica.claim(noun_id) as turn:
+        assert await turn.effect("book", arguments={"seats": 2.0, "flight": "AZ1"}, run=airline.book) == first  # type: ignore[dict-item]
+    assert airline.booked == ["AZ1"]
+    [effect] = await mesh.effects(noun_id)
+    assert (effect.key, effect.kind, effect.status, effect.fence, effect.attempts) == (
+        "book",
+        "book",
+        "completed",
+        1,
+        1,
+    )
+    assert effect.result == first
+
+
+async def test_blocking_effects_and_effects_without_parameters_run_too(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        assert await turn.effect("a", arguments=ARGUMENTS, run=airline.book_blocking) == {"ticket": 1, "seats": 2}
+        assert await turn.effect("b", arguments=ARGUMENTS, run=lambda: None) is None
+        assert await turn.effect("c", arguments=ARGUMENTS, run=lambda **given: airline.book(**given)) == {
+            "ticket": 2,
+            "seats": 2,
+        }
+        assert await turn.effect("d", arguments={}, run=dict) == {}
+    assert [effect.key for effect in await mesh.effects(noun_id)] == ["a", "b", "c", "d"]
+
+
+async def test_another_kind_or_other_arguments_under_one_key_conflict(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        for arguments, kind in (({"flight": "AZ2"}, None), (None, None), (ARGUMENTS, "rebook")):
+            with pytest.raises(pausemesh.EffectConflict):
+                await turn.effect("book", arguments=arguments, kind=kind, run=airline.book)  # type: ignore[arg-type]
+    assert airline.booked == ["AZ1"]
+
+
+async def test_an_interrupted_effect_is_in_doubt_until_evidence_settles_it(
+    mesh: Mesh, replica: Mesh, airline: Airline
+) -> None:
+    noun_id = await answered(mesh)
+
+    async def interrupted(flight: str, seats: int) -> JsonValue:
+        await airline.book(flight, seats)
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", arguments=ARGUMENTS, run=interrupted)
+    async with replica.claim(noun_id) as turn:
+        for _ in range(2):
+            with pytest.raises(pausemesh.EffectUnknown):
+                await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        settled = await turn.resolve("book", "done", evidence="the airline has it", result={"ticket": 1})
+        assert (settled.status, settled.evidence) == ("completed", "the airline has it")
+        assert await turn.effect("book", arguments=ARGUMENTS, run=airline.book) == {"ticket": 1}
+    assert airline.booked == ["AZ1"]
+
+
+async def test_what_evidence_says_did_not_happen_runs_once_more(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh)
+
+    async def lost(**_: object) -> None:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", arguments=ARGUMENTS, run=lost)
+    settled = await mesh.resolve_effect(noun_id, "book", "not_done", evidence="nothing there", by=ROOT)
+    assert (settled.status, settled.resolved_by) == ("failed", ROOT.actor())
+    async with mesh.claim(noun_id) as turn:
+        await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+    assert airline.booked == ["AZ1"]
+    assert (await mesh.effects(noun_id))[0].attempts == 2
+
+
+async def test_an_effect_that_says_it_did_not_happen_may_be_tried_again(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh)
+
+    def full() -> None:
+        raise pausemesh.EffectFailed("The flight is full.")
+
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.EffectFailed, match="full"):
+            await turn.effect("book", arguments=ARGUMENTS, run=full)
+        assert (await mesh.effects(noun_id))[0].status == "failed"
+        await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+    assert airline.booked == ["AZ1"]
+
+
+async def test_a_killed_holders_effect_is_in_doubt_for_the_next(
+    mesh: Mesh, replica: Mesh, airline: Airline, clock: ManualClock
+) -> None:
+    noun_id = await answered(mesh)
+    inside = asyncio.Event()
+
+    async def never_returns(**_: object) -> None:
+        inside.set()
+        await asyncio.Event().wait()
+
+    async def work() -> None:
+        async with mesh.claim(noun_id, lease=LEASE) as turn:
+            await turn.effect("book", arguments=ARGUMENTS, run=never_returns)
+
+    worker = asyncio.create_task(work())
+    await inside.wait()
+    with pytest.raises(pausemesh.InvalidTransition):
+        await replica.resolve_effect(noun_id, "book", "done", evidence="too early", by=ROOT)
+    clock.advance(LEASE)
+    async with replica.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.EffectUnknown):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        worker.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await worker
+        [effect] = await replica.effects(noun_id)
+        assert (effect.status, effect.fence) == ("started", 1)
+    assert airline.booked == []
+
+
+async def test_a_cancelled_block_leaves_its_running_effect_in_doubt(mesh: Mesh) -> None:
+    noun_id = await answered(mesh)
+    inside = asyncio.Event()
+
+    async def never_returns() -> None:
+        inside.set()
+        await asyncio.Event().wait()
+
+    async def work() -> None:
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", run=never_returns)
+
+    worker = asyncio.create_task(work())
+    await inside.wait()
+    worker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await worker
+    assert [effect.status for effect in await mesh.effects(noun_id)] == ["unknown"]
+    assert (await mesh.inspect(noun_id)).claim.status == "open"  # type: ignore[union-attr]
+
+
+async def test_the_same_effect_asked_twice_at_once_in_one_turn_runs_once(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh)
+    gate = asyncio.Event()
+
+    async def slow(flight: str, seats: int) -> JsonValue:
+        await gate.wait()
+        return await airline.book(flight, seats)
+
+    async with mesh.claim(noun_id) as turn:
+        first = asyncio.create_task(turn.effect("book", arguments=ARGUMENTS, run=slow))
+        second = asyncio.create_task(turn.effect("book", arguments=ARGUMENTS, run=slow))
+        await asyncio.sleep(0.05)
+        gate.set()
+        assert await first == await second == {"ticket": 1, "seats": 2}
+    assert airline.booked == ["AZ1"]
+
+
+async def test_a_result_that_is_no_json_leaves_the_effect_in_doubt(mesh: Mesh) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.InvalidJson):
+            await turn.effect("book", run=object)
+        assert [effect.status for effect in await mesh.effects(noun_id)] == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("key", "arguments", "kind"),
+    [("a/b", {}, None), ("", {}, None), ("k", {"a": {1}}, None), ("k", {}, ""), ("k", {}, "x" * 201)],
+)
+async def test_bad_members_of_an_effect_are_refused_before_it_starts(
+    mesh: Mesh, key: str, arguments: dict[str, JsonValue], kind: str | None
+) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.InvalidRequest):
+            await turn.effect(key, arguments=arguments, kind=kind, run=lambda: None)
+    assert await mesh.effects(noun_id) == []
+
+
+async def test_an_approval_admits_exactly_the_effect_that_was_shown(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh, APPROVAL, {"approved": True})
+    async with mesh.claim(noun_id) as turn:
+        for key, arguments, kind in (
+            ("book", {"flight": "AZ1", "seats": 3}, None),
+            ("book", {}, None),
+            ("rebook", ARGUMENTS, None),
+            ("book", ARGUMENTS, "rebook"),
+        ):
+            with pytest.raises(pausemesh.ActionMismatch):
+                await turn.effect(key, arguments=arguments, kind=kind, run=airline.book)  # type: ignore[arg-type]
+        assert airline.booked == []
+        await turn.effect("step-1", kind="book", arguments={"seats": 2, "flight": "AZ1"}, run=airline.book)
+    assert airline.booked == ["AZ1"]
+
+
+async def test_a_declined_approval_admits_no_effect(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh, APPROVAL, {"approved": False})
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.ActionMismatch):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+    assert airline.booked == []
+
+
+async def test_who_may_resolve_and_with_what(mesh: Mesh) -> None:
+    noun_id = await answered(mesh)
+    with pytest.raises(RuntimeError):
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", run=_boom)
+    with pytest.raises(pausemesh.Forbidden):
+        await mesh.resolve_effect(noun_id, "book", "done", evidence="x", by=ANA)
+    with pytest.raises(pausemesh.ContinuationNotFound):
+        await mesh.resolve_effect(noun_id, "book", "done", evidence="x", by=STRANGER)
+    with pytest.raises(pausemesh.ClaimNotFound):
+        await mesh.resolve_effect(noun_id, "other", "done", evidence="x")
+    for outcome, evidence, result in (
+        ("maybe", "x", None),
+        ("done", "", None),
+        ("done", "x" * 2_001, None),
+        ("done", 5, None),
+        ("not_done", "x", {"ticket": 1}),
+    ):
+        with pytest.raises(pausemesh.InvalidRequest):
+            await mesh.resolve_effect(noun_id, "book", outcome, evidence=evidence, result=result)  # type: ignore[arg-type]
+    assert (await mesh.resolve_effect(noun_id, "book", "done", evidence="seen")).status == "completed"
+
+
+def _boom() -> None:
+    raise RuntimeError
+
+
+async def test_effects_of_a_pending_question_cannot_be_resolved(mesh: Mesh) -> None:
+    created = await mesh.create(payload="?")
+    with pytest.raises(pausemesh.InvalidTransition):
+        await mesh.resolve_effect(created.continuation.id, "book", "done", evidence="x")
+
+
+async def test_many_effects_are_all_listed_and_no_other_questions(mesh: Mesh) -> None:
+    first = await answered(mesh, correlation_id="c", continuation_id="q")
+    other = await answered(mesh, correlation_id="c", continuation_id="q 2")
+    async with mesh.claim(other) as turn:
+        await turn.effect("other", run=lambda: None)
+    async with mesh.claim(first) as turn:
+        for number in range(205):
+            await turn.effect(f"step-{number:03}", run=lambda: None)
+    assert [effect.key for effect in await mesh.effects(first)] == [f"step-{number:03}" for number in range(205)]
+    assert [effect.key for effect in await mesh.effects(other)] == ["other"]
+
+
+async def test_an_effect_is_observed_without_its_contents(
+    store: EventStore, clock: ManualClock, airline: Airline
+) -> None:
+    from tests.service.conftest import Notes  # noqa: PLC0415 - used here alone
+
+    notes = Notes()
+    async with pausemesh.open(store, clock=clock, observer=notes) as mesh:
+        noun_id = await answered(mesh)
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", arguments={"flight": "canary", "seats": 1}, run=airline.book)
+    told = [(one.noun, one.status) for one in notes.seen if one.noun != "continuation"]
+    assert told == [("claim", "held"), ("effect", "started"), ("effect", "completed"), ("claim", "done")]
+    assert "canary" not in repr(notes.seen)
