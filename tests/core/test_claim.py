@@ -66,7 +66,7 @@ def test_a_claims_stream_holds_one_event() -> None:
 
 
 def test_its_event_reads_back_as_it_was_stored() -> None:
-    members = {"worker": "w1", "fence": 1, "result": {"ticket": 7}}
+    members: dict[str, JsonValue] = {"worker": "w1", "fence": 1, "result": {"ticket": 7}}
     assert read_finished(finished_type(FINISHED), "q", members) == FINISHED
     assert finished_members(FINISHED) == {"worker": "w1", "fence": 1, "result": FINISHED.result}
     assert "ticket" not in repr(FINISHED)
@@ -75,9 +75,10 @@ def test_its_event_reads_back_as_it_was_stored() -> None:
 def test_an_unknown_event_of_a_claim_is_refused() -> None:
     with pytest.raises(UnknownSchemaVersion):
         read_finished("claim.lost", "q", {})
-    for broken in ({}, {"worker": 1, "fence": 1, "result": None}, {"worker": "w", "fence": "1", "result": None}):
+    broken: tuple[dict[str, JsonValue], ...] = ({}, {"worker": 1, "fence": 1, "result": None}, {"worker": "w", "fence": "1", "result": None})
+    for members in broken:
         with pytest.raises(StoreCorrupt):
-            read_finished("claim.finished", "q", broken)
+            read_finished("claim.finished", "q", members)
 
 
 def view(**columns: object) -> tuple[ClaimStatus, JsonValue]:
@@ -154,13 +155,14 @@ def test_an_approval_admits_its_action_with_exactly_its_arguments_key_order_asid
     yes: JsonValue = {"approved": True}
     assert admits(APPROVAL, yes, "book", {"seats": 2, "flight": "AZ1"})
     assert admits(APPROVAL, yes, "book", {"seats": 2.0, "flight": "AZ1"})
-    for name, arguments in (
+    others: tuple[tuple[str, JsonValue], ...] = (
         ("cancel", {"flight": "AZ1", "seats": 2}),
         ("book", {"flight": "AZ1", "seats": 3}),
         ("book", {"flight": "AZ1"}),
         ("book", {"flight": "AZ1", "seats": 2, "class": "first"}),
         ("book", {}),
-    ):
+    )
+    for name, arguments in others:
         assert not admits(APPROVAL, yes, name, arguments)
 
 
@@ -170,7 +172,8 @@ def test_a_declined_approval_admits_nothing(answer: JsonValue) -> None:
 
 
 def test_an_approval_with_an_answer_of_its_own_shape_admits_its_action() -> None:
-    for answer in ({"level": 3}, "go", None):
+    answers: tuple[JsonValue, ...] = ({"level": 3}, "go", None)
+    for answer in answers:
         assert admits(APPROVAL, answer, "book", {"flight": "AZ1", "seats": 2})
 
 

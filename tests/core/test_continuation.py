@@ -2,7 +2,8 @@
 
 import dataclasses
 import itertools
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given as for_all
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from pausemesh.core.continuation import (
     TRANSITIONS,
     Cancel,
+    Command,
     Create,
     Expire,
     Reissue,
@@ -56,6 +58,7 @@ from pausemesh.core.limits import REISSUES
 from pausemesh.core.principal import BY_SYSTEM, BY_TOKEN, Actor, ActorKind
 from pausemesh.core.question import shown_digest
 from pausemesh.core.stored_event import Stamped, read_stored_event, write_stored_event
+from pausemesh.core.values import JsonValue
 from pausemesh.testing.given import START, Scenario, stamp
 
 HASH, OTHER_HASH = b"h" * 32, b"o" * 32
@@ -87,12 +90,20 @@ CANCEL = Cancel(by=OPERATOR, reason="too late")
 REISSUE = Reissue(by=BY_SYSTEM, token_hash=OTHER_HASH)
 
 
-def given(*events: Event) -> Scenario[State, object, Event]:
+def given(*events: Event) -> Scenario[State, Command, Event]:
     return Scenario(decide, evolve, *events)
 
 
-def but(event: Created, **changes: object) -> Created:
+def but(event: Created, **changes: Any) -> Created:
     return dataclasses.replace(event, **changes)
+
+
+def stream_of(*events: Event) -> tuple[Stamped[Event], ...]:
+    return stamp(events)
+
+
+def json_of(*events: Event) -> dict[str, JsonValue]:
+    return continuation_to_json(replay(stream_of(*events)).continuation)
 
 
 def test_a_new_continuation_is_pending_at_version_1_with_everything_it_was_given() -> None:
@@ -110,7 +121,7 @@ def test_creating_causes_the_creation() -> None:
 
 
 @pytest.mark.parametrize("command", [RESUME, ANSWER, CANCEL, Expire(), REISSUE])
-def test_nothing_can_be_done_with_what_was_never_created(command: object) -> None:
+def test_nothing_can_be_done_with_what_was_never_created(command: Command) -> None:
     given().refused(command, ContinuationNotFound)
 
 
@@ -175,9 +186,9 @@ def test_no_token_opens_a_question_that_has_none() -> None:
 
 
 @pytest.mark.parametrize("now", [START, DUE, DUE + timedelta(days=400)])
-def test_an_exact_retry_gets_the_recorded_outcome_whenever_it_comes(now: object) -> None:
+def test_an_exact_retry_gets_the_recorded_outcome_whenever_it_comes(now: datetime) -> None:
     scenario = given(CREATED, RESUMED)
-    scenario.now = now  # type: ignore[assignment]
+    scenario.now = now
     assert scenario.when(RESUME) == ()
 
 
@@ -210,7 +221,7 @@ def test_an_ended_question_takes_no_answer(command: Resume) -> None:
 
 @pytest.mark.parametrize("command", [RESUME, ANSWER, CANCEL, REISSUE, Expire()])
 @pytest.mark.parametrize("late", [timedelta(0), timedelta(microseconds=1), timedelta(days=1)])
-def test_from_the_deadline_on_every_command_causes_the_expiry(command: object, late: timedelta) -> None:
+def test_from_the_deadline_on_every_command_causes_the_expiry(command: Command, late: timedelta) -> None:
     assert given(CREATED).at(DUE + late).when(command) == (Expired(),)
 
 
@@ -303,8 +314,14 @@ def test_a_token_is_not_reissued_where_none_may_answer_or_the_question_ended() -
 
 
 def test_every_transition_is_one_of_the_table() -> None:
-    commands = (RESUME, ANSWER, CANCEL, REISSUE, Expire())
-    histories = ((CREATED,), (CREATED, REISSUED), (CREATED, RESUMED), (CREATED, CANCELLED), (CREATED, Expired()))
+    commands: tuple[Command, ...] = (RESUME, ANSWER, CANCEL, REISSUE, Expire())
+    histories: tuple[tuple[Event, ...], ...] = (
+        (CREATED,),
+        (CREATED, REISSUED),
+        (CREATED, RESUMED),
+        (CREATED, CANCELLED),
+        (CREATED, Expired()),
+    )
     for history, command, now in itertools.product(histories, commands, (START, DUE)):
         before = replay(stamp(history)).continuation.status
         try:
@@ -334,7 +351,7 @@ def test_an_impossible_stream_is_refused(events: list[Event], words: str) -> Non
 
 
 def test_a_gap_in_a_stream_is_refused() -> None:
-    first, second = stamp([CREATED, RESUMED])
+    first, second = stream_of(CREATED, RESUMED)
     with pytest.raises(StoreCorrupt, match="Version 2"):
         replay([first, dataclasses.replace(second, version=3)])
     with pytest.raises(StoreCorrupt, match="Version 1"):
@@ -343,7 +360,7 @@ def test_a_gap_in_a_stream_is_refused() -> None:
 
 def test_nothing_can_be_applied_before_the_creation() -> None:
     with pytest.raises(StoreCorrupt, match="creation"):
-        evolve(None, stamp([RESUMED])[0])
+        evolve(None, stream_of(RESUMED)[0])
 
 
 KEYS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=9)
@@ -430,13 +447,12 @@ def test_the_envelope_as_json_has_the_members_of_its_status_and_no_others() -> N
         "schemaVersion", "continuationId", "correlationId", "version", "status", "createdAt", "expiresAt",
         "owner", "answerableBy", "payload", "shownDigest", "metadata",
     }  # fmt: skip
-    of = lambda *events: continuation_to_json(replay(stamp(events)).continuation)  # noqa: E731
-    assert set(of(CREATED)) == common
-    assert set(of(CREATED, RESUMED)) == common | {"resumedAt", "idempotencyKey", "resumePayload", "by"}
-    assert set(of(CREATED, CANCELLED)) == common | {"cancelledAt", "reason", "by"}
-    assert set(of(CREATED, Cancelled(by=BY_SYSTEM))) == common | {"cancelledAt", "by"}
-    assert set(of(CREATED, Expired())) == common | {"expiredAt"}
-    null_answer = of(CREATED, Resumed(by=BY_TOKEN, idempotency_key="k", payload=Document.of(None)))
+    assert set(json_of(CREATED)) == common
+    assert set(json_of(CREATED, RESUMED)) == common | {"resumedAt", "idempotencyKey", "resumePayload", "by"}
+    assert set(json_of(CREATED, CANCELLED)) == common | {"cancelledAt", "reason", "by"}
+    assert set(json_of(CREATED, Cancelled(by=BY_SYSTEM))) == common | {"cancelledAt", "by"}
+    assert set(json_of(CREATED, Expired())) == common | {"expiredAt"}
+    null_answer = json_of(CREATED, Resumed(by=BY_TOKEN, idempotency_key="k", payload=Document.of(None)))
     assert null_answer["resumePayload"] is None
-    assert of(CREATED)["createdAt"] == "2030-01-01T00:00:00.000Z"
-    assert of(CREATED, CANCELLED)["by"] == {"kind": "operator", "id": "ana"}
+    assert json_of(CREATED)["createdAt"] == "2030-01-01T00:00:00.000Z"
+    assert json_of(CREATED, CANCELLED)["by"] == {"kind": "operator", "id": "ana"}

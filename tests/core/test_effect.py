@@ -191,7 +191,8 @@ def test_an_impossible_stream_is_refused(events: list[Event]) -> None:
 
 
 def test_a_gap_in_a_stream_is_refused() -> None:
-    first, second = stamp([STARTED, COMPLETED])
+    history: list[Event] = [STARTED, COMPLETED]
+    first, second = stamp(history)
     with pytest.raises(StoreCorrupt, match="Version 2"):
         replay([first, dataclasses.replace(second, version=3)])
 

@@ -24,6 +24,7 @@ from pausemesh.core.principal import (
 )
 from pausemesh.core.tokens import format_token, hash_token, is_well_formed, same_hash
 from pausemesh.core.values import (
+    JsonValue,
     check_aware,
     check_foreign_id,
     check_own_id,
@@ -138,7 +139,8 @@ def test_what_was_never_issued_is_no_cursor(bad: object) -> None:
 
 def test_a_cursor_belongs_to_its_list_and_its_key() -> None:
     cursor = write_cursor(b"k", ["default"], 1)
-    for key, listing in ((b"k", ["other"]), (b"l", ["default"])):
+    others: list[tuple[bytes, JsonValue]] = [(b"k", ["other"]), (b"l", ["default"])]
+    for key, listing in others:
         with pytest.raises(InvalidCursor):
             read_cursor(key, listing, cursor)
 

@@ -224,7 +224,8 @@ async def test_an_agent_that_asks_for_approval_gets_no_token(mesh: Mesh) -> None
 
 
 async def test_a_schema_that_cannot_be_checked_safely_is_refused_at_creation(mesh: Mesh) -> None:
-    for schema in ({"$ref": "https://example.org/x"}, {"type": "object", "frobnicate": 1}, 5):
+    schemas: list[JsonValue] = [{"$ref": "https://example.org/x"}, {"type": "object", "frobnicate": 1}, 5]
+    for schema in schemas:
         with pytest.raises(pausemesh.SchemaNotAllowed):
             await mesh.create(payload={"responseSchema": schema})
 

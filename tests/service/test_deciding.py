@@ -178,7 +178,7 @@ async def test_the_shown_digest_covers_id_payload_and_expiry(mesh: Mesh, clock: 
     first = await mesh.create(payload={"a": 1}, continuation_id="one", expires_at=at)
     digests = {first.continuation.shown_digest}
     for noun_id, payload, expiry in (("two", {"a": 1}, at), ("three", {"a": 2}, at), ("four", {"a": 1}, at + DAY)):
-        created = await mesh.create(payload=payload, continuation_id=noun_id, expires_at=expiry)  # type: ignore[arg-type]
+        created = await mesh.create(payload=payload, continuation_id=noun_id, expires_at=expiry)
         digests.add(created.continuation.shown_digest)
     assert len(digests) == 4
 

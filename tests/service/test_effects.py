@@ -10,7 +10,7 @@ from pausemesh.core.values import JsonValue
 from pausemesh.ports import EventStore
 from pausemesh.service.mesh import Mesh
 from pausemesh.testing.clock import ManualClock
-from tests.service.conftest import ANA, ROOT, STRANGER
+from tests.service.conftest import ANA, ROOT, STRANGER, Notes
 from tests.service.test_claims import answered
 
 LEASE = timedelta(seconds=60)
@@ -48,7 +48,7 @@ async def test_an_effect_runs_once_and_a_repeat_gets_its_recorded_result(
             assert first == {"ticket": 1, "seats": 2}
             raise RuntimeError
     async with replica.claim(noun_id) as turn:
-        assert await turn.effect("book", arguments={"seats": 2.0, "flight": "AZ1"}, run=airline.book) == first  # type: ignore[dict-item]
+        assert await turn.effect("book", arguments={"seats": 2.0, "flight": "AZ1"}, run=airline.book) == first
     assert airline.booked == ["AZ1"]
     [effect] = await mesh.effects(noun_id)
     assert (effect.key, effect.kind, effect.status, effect.fence, effect.attempts) == (
@@ -80,7 +80,7 @@ async def test_another_kind_or_other_arguments_under_one_key_conflict(mesh: Mesh
         await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
         for arguments, kind in (({"flight": "AZ2"}, None), (None, None), (ARGUMENTS, "rebook")):
             with pytest.raises(pausemesh.EffectConflict):
-                await turn.effect("book", arguments=arguments, kind=kind, run=airline.book)  # type: ignore[arg-type]
+                await turn.effect("book", arguments=arguments, kind=kind, run=airline.book)
     assert airline.booked == ["AZ1"]
 
 
@@ -230,14 +230,15 @@ async def test_bad_members_of_an_effect_are_refused_before_it_starts(
 async def test_an_approval_admits_exactly_the_effect_that_was_shown(mesh: Mesh, airline: Airline) -> None:
     noun_id = await answered(mesh, APPROVAL, {"approved": True})
     async with mesh.claim(noun_id) as turn:
-        for key, arguments, kind in (
+        others: list[tuple[str, dict[str, JsonValue], str | None]] = [
             ("book", {"flight": "AZ1", "seats": 3}, None),
             ("book", {}, None),
             ("rebook", ARGUMENTS, None),
             ("book", ARGUMENTS, "rebook"),
-        ):
+        ]
+        for key, arguments, kind in others:
             with pytest.raises(pausemesh.ActionMismatch):
-                await turn.effect(key, arguments=arguments, kind=kind, run=airline.book)  # type: ignore[arg-type]
+                await turn.effect(key, arguments=arguments, kind=kind, run=airline.book)
         assert airline.booked == []
         await turn.effect("step-1", kind="book", arguments={"seats": 2, "flight": "AZ1"}, run=airline.book)
     assert airline.booked == ["AZ1"]
@@ -299,8 +300,6 @@ async def test_many_effects_are_all_listed_and_no_other_questions(mesh: Mesh) ->
 async def test_an_effect_is_observed_without_its_contents(
     store: EventStore, clock: ManualClock, airline: Airline
 ) -> None:
-    from tests.service.conftest import Notes  # noqa: PLC0415 - used here alone
-
     notes = Notes()
     async with pausemesh.open(store, clock=clock, observer=notes) as mesh:
         noun_id = await answered(mesh)

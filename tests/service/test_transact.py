@@ -14,6 +14,7 @@ from pausemesh.core.continuation import State
 from pausemesh.ports import Appended, EventStore, Head, NewEvent, Reason, Refused, Write
 from pausemesh.service import cache
 from pausemesh.service.mesh import Mesh
+from pausemesh.service.nouns import CONTINUATIONS
 from pausemesh.testing.clock import ManualClock
 
 
@@ -154,10 +155,10 @@ async def test_stored_events_can_be_neither_changed_nor_deleted(tmp_path: Path) 
 
 async def test_a_state_cache_keeps_the_latest_and_is_bounded() -> None:
     async with pausemesh.open("memory:") as mesh:
-        states = []
+        states: list[State] = []
         for number in range(4):
             created = await mesh.create(payload="x" * 100, continuation_id=f"q{number}")
-            state = await mesh._transactor.load(cache_noun(), created.continuation.id)  # noqa: SLF001
+            state = await mesh._transactor.load(CONTINUATIONS, created.continuation.id)  # noqa: SLF001
             assert state is not None
             states.append(state)
     by_count = cache.StateCache(most=2)
@@ -174,12 +175,6 @@ async def test_a_state_cache_keeps_the_latest_and_is_bounded() -> None:
     by_count.put("default", later)
     by_count.put("default", states[0])
     assert by_count.get("default", "q0") is later
-
-
-def cache_noun() -> "object":
-    from pausemesh.service.nouns import CONTINUATIONS  # noqa: PLC0415 - used here alone
-
-    return CONTINUATIONS
 
 
 async def test_the_twentieth_of_twenty_schemas_is_compiled_like_the_first(

@@ -1,6 +1,7 @@
 """Small values that every noun shares: JSON, ids, times as text, and content digests."""
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias, Union
 
@@ -10,6 +11,9 @@ from pausemesh.core.issue import Issue
 
 JsonValue: TypeAlias = Union[bool, int, float, str, list["JsonValue"], dict[str, "JsonValue"], None]  # noqa: UP007 - quoted recursion takes no |
 """Plain JSON as Python has it: exact types, no subclasses."""
+
+JsonInput: TypeAlias = Union[bool, int, float, str, Sequence["JsonInput"], Mapping[str, "JsonInput"], None]  # noqa: UP007 - as above
+"""What callers may hand in without a checker's complaint; at run time it must be plain JSON all the same."""
 
 SCHEMA_VERSION: Final = 1
 """The version of every event and envelope that this release writes (PM-5)."""

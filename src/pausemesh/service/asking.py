@@ -17,7 +17,7 @@ from pausemesh.core.issue import Issue
 from pausemesh.core.principal import BY_SYSTEM, Actor, Principal, Role, require_may_create, require_may_govern
 from pausemesh.core.question import QuestionKind, read_question, shown_digest
 from pausemesh.core.tokens import hash_token
-from pausemesh.core.values import JsonValue, check_foreign_id, check_own_id, time_to_text
+from pausemesh.core.values import JsonInput, JsonValue, check_foreign_id, check_own_id, time_to_text
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.cache import StateCache
 from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
@@ -53,12 +53,12 @@ class CreatedContinuation:
 class CreationRequest:
     """What a caller says who asks; see ``ContinuationService.create`` for the members."""
 
-    payload: JsonValue
+    payload: JsonInput
     correlation_id: str | None = None
     continuation_id: str | None = None
     expires_at: datetime | None = None
     expires_in: timedelta | None = None
-    metadata: Mapping[str, JsonValue] | None = None
+    metadata: Mapping[str, JsonInput] | None = None
     answerable_by: Iterable[str] | None = None
     queue: str | None = None
     idempotency_key: str | None = None
@@ -192,7 +192,7 @@ def _creation_step(state: State | None, created: Created, now: datetime) -> Step
     return Step(events=decide(state, Create(created=created), now), head_of=continuation_head)
 
 
-def _metadata(metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
+def _metadata(metadata: Mapping[str, JsonInput] | None) -> dict[str, JsonValue]:
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypedDict, TypeVar
 
 from pausemesh.core.envelope import Continuation, Status
 from pausemesh.core.errors import (
@@ -17,7 +17,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.core.issue import Issue
 from pausemesh.core.question import QuestionKind
-from pausemesh.core.values import JsonValue
+from pausemesh.core.values import JsonInput, JsonValue
 from pausemesh.ports import Lease
 from pausemesh.service.answer_type import AnswerType
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest
@@ -35,16 +35,12 @@ _POLL_SECONDS: Final = 1.0
 _LEAST_SLEEP_SECONDS: Final = 0.01
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class AskRequest(Generic[AnswerT]):
-    """What a caller says who asks and goes on; see ``Mesh.ask`` for the members."""
+class AskOptions(TypedDict, total=False):
+    """What ``Mesh.ask`` takes beside the question, the answer's type and the key; see there."""
 
-    question: str | Mapping[str, JsonValue]
-    answer_type: AnswerType[AnswerT]
-    key: str
-    action: Mapping[str, JsonValue] | None
+    action: Mapping[str, JsonInput] | None
     correlation_id: str | None
-    metadata: Mapping[str, JsonValue] | None
+    metadata: Mapping[str, JsonInput] | None
     answerable_by: Iterable[str] | None
     expires_at: datetime | None
     expires_in: timedelta | None
@@ -53,10 +49,29 @@ class AskRequest(Generic[AnswerT]):
     lease: timedelta
     worker: str | None
 
-    def payload(self) -> dict[str, JsonValue]:
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AskRequest(Generic[AnswerT]):
+    """What a caller says who asks and goes on; see ``Mesh.ask`` for the members."""
+
+    question: str | Mapping[str, JsonInput]
+    answer_type: AnswerType[AnswerT]
+    key: str
+    action: Mapping[str, JsonInput] | None
+    correlation_id: str | None
+    metadata: Mapping[str, JsonInput] | None
+    answerable_by: Iterable[str] | None
+    expires_at: datetime | None
+    expires_in: timedelta | None
+    notify: Callable[[CreatedContinuation], Awaitable[None]] | None
+    timeout: float | timedelta | None
+    lease: timedelta
+    worker: str | None
+
+    def payload(self) -> dict[str, JsonInput]:
         """Return the question's payload."""
         if isinstance(self.question, str):
-            payload: dict[str, JsonValue] = {"message": self.question}
+            payload: dict[str, JsonInput] = {"message": self.question}
         else:
             payload = dict(self.question)
         if self.action is not None:

@@ -19,6 +19,7 @@ from pausemesh.service.turn import Turn
 TargetT = TypeVar("TargetT")
 AnswerT = TypeVar("AnswerT")
 ResultT = TypeVar("ResultT")
+TwinT = TypeVar("TwinT")
 P = ParamSpec("P")
 
 
@@ -71,6 +72,15 @@ def _blocking(
         return loop.call(method(twin._target, *args, **kwargs))  # noqa: SLF001 - as above
 
     return cast("Callable[Concatenate[Any, P], ResultT]", functools.update_wrapper(call, method))
+
+
+def _entered(
+    method: Callable[Concatenate[Any, P], TargetT], twin: Callable[[LoopThread, TargetT], TwinT]
+) -> Callable[Concatenate[Any, P], TwinT]:
+    def call(mesh: Any, *args: P.args, **kwargs: P.kwargs) -> TwinT:
+        return twin(mesh._loop, method(mesh._target, *args, **kwargs))  # noqa: SLF001 - as above
+
+    return cast("Callable[Concatenate[Any, P], TwinT]", functools.update_wrapper(call, method))
 
 
 class BlockingTurn(_Twin[Turn[AnswerT]], Generic[AnswerT]):
@@ -147,18 +157,6 @@ class BlockingMesh(_Twin[Mesh]):
     wait = _blocking(Mesh.wait)
     effects = _blocking(Mesh.effects)
     resolve_effect = _blocking(Mesh.resolve_effect)
-
-    @functools.wraps(Mesh.claim)
-    def claim(self, *args: Any, **kwargs: Any) -> BlockingClaiming:
-        """Take the right to go on with an answered question; see ``Mesh.claim``."""
-        return BlockingClaiming(self._loop, self._target.claim(*args, **kwargs))
-
-    @functools.wraps(Mesh.claim_next)
-    def claim_next(self, *args: Any, **kwargs: Any) -> BlockingClaiming:
-        """Take the next decision of a queue; see ``Mesh.claim_next``."""
-        return BlockingClaiming(self._loop, self._target.claim_next(*args, **kwargs))
-
-    @functools.wraps(Mesh.ask)
-    def ask(self, *args: Any, **kwargs: Any) -> BlockingAsked[Any]:
-        """Ask, wait, and go on with the answer; see ``Mesh.ask``."""
-        return BlockingAsked(self._loop, self._target.ask(*args, **kwargs))
+    claim = _entered(Mesh.claim, BlockingClaiming)
+    claim_next = _entered(Mesh.claim_next, BlockingClaiming)
+    ask = _entered(Mesh.ask, BlockingAsked)

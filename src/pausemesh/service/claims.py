@@ -8,7 +8,7 @@ from pausemesh.core.claim import Finished, FinishedClaim, decide_finish, require
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import ClaimStatus, Continuation
 from pausemesh.core.errors import ClaimDone, ClaimHeld, LeaseLost, StoreUnavailable
-from pausemesh.core.values import JsonValue, check_own_id, check_text
+from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
 from pausemesh.ports import Held, Lease
 from pausemesh.service.effects import Effects
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, claim_head
@@ -33,7 +33,7 @@ class Claims:
         *,
         worker: str | None,
         lease: timedelta,
-        action: Mapping[str, JsonValue] | None = None,
+        action: Mapping[str, JsonInput] | None = None,
     ) -> tuple[Continuation, Lease]:
         """Take the claim of a resumed continuation.
 
@@ -130,6 +130,6 @@ class Claims:
         return check_text(worker, "/worker", limits.WORKER_CHARACTERS, least=1)
 
 
-def _action_of(action: Mapping[str, JsonValue]) -> tuple[str, Document]:
+def _action_of(action: Mapping[str, JsonInput]) -> tuple[str, Document]:
     name = check_text(action.get("name"), "/action/name", limits.OWN_ID_CHARACTERS, least=1)
     return name, Document.of(action.get("arguments", {}))

@@ -15,7 +15,7 @@ from pausemesh.core.policy import Policy
 from pausemesh.core.principal import DEFAULT_SCOPE, Principal
 from pausemesh.core.question import QuestionKind
 from pausemesh.core.stored_event import Stamped
-from pausemesh.core.values import JsonValue, check_aware, check_foreign_id, check_own_id
+from pausemesh.core.values import JsonInput, check_aware, check_foreign_id, check_own_id
 from pausemesh.ports import Cipher, Clock, EventStore, Ids, Observer, SchemaValidator, Tokens
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest
@@ -76,12 +76,12 @@ class ContinuationService:
     async def create(
         self,
         *,
-        payload: JsonValue,
+        payload: JsonInput,
         correlation_id: str | None = None,
         continuation_id: str | None = None,
         expires_at: datetime | None = None,
         expires_in: timedelta | None = None,
-        metadata: Mapping[str, JsonValue] | None = None,
+        metadata: Mapping[str, JsonInput] | None = None,
         answerable_by: Iterable[str] | None = None,
         queue: str | None = None,
         idempotency_key: str | None = None,
@@ -129,7 +129,7 @@ class ContinuationService:
         *,
         token: str,
         idempotency_key: str,
-        payload: JsonValue,
+        payload: JsonInput,
         shown_digest: str | None = None,
         by: Principal | None = None,
     ) -> Outcome:
@@ -166,7 +166,7 @@ class ContinuationService:
         *,
         by: Principal,
         idempotency_key: str,
-        payload: JsonValue,
+        payload: JsonInput,
         shown_digest: str | None = None,
     ) -> Outcome:
         """Answer as an operator, without a token; otherwise as ``resume``.

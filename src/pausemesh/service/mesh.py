@@ -3,18 +3,18 @@
 import builtins
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack, overload
 
 from pausemesh.core import limits
 from pausemesh.core.effect import Effect
 from pausemesh.core.envelope import Continuation
 from pausemesh.core.policy import Policy
 from pausemesh.core.principal import DEFAULT_SCOPE, Principal
-from pausemesh.core.values import JsonValue
+from pausemesh.core.values import JsonInput, JsonValue
 from pausemesh.ports import Cipher, Clock, EventStore, Ids, Lease, Observer, SchemaValidator, Tokens
 from pausemesh.service.answer_type import answer_type_of
 from pausemesh.service.asking import CreatedContinuation
-from pausemesh.service.asks import Asked, AskRequest
+from pausemesh.service.asks import Asked, AskOptions, AskRequest
 from pausemesh.service.claiming import Claiming, take_next_within
 from pausemesh.service.claims import Claims
 from pausemesh.service.continuation_service import ContinuationService
@@ -82,7 +82,7 @@ class Mesh(ContinuationService):
         *,
         lease: timedelta = DEFAULT_LEASE,
         worker: str | None = None,
-        action: Mapping[str, JsonValue] | None = None,
+        action: Mapping[str, JsonInput] | None = None,
     ) -> Claiming:
         """Take the right to go on with an answered question, for the length of an ``async with`` block.
 
@@ -135,15 +135,35 @@ class Mesh(ContinuationService):
 
         return Claiming(take)
 
+    @overload
     def ask(
         self,
-        question: str | Mapping[str, JsonValue],
+        question: str | Mapping[str, JsonInput],
         *,
-        answer: type[AnswerT] | Any = None,
+        answer: type[AnswerT],
         key: str,
-        action: Mapping[str, JsonValue] | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Asked[AnswerT]: ...
+
+    @overload
+    def ask(
+        self,
+        question: str | Mapping[str, JsonInput],
+        *,
+        answer: object = None,
+        key: str,
+        **options: Unpack[AskOptions],
+    ) -> Asked[Any]: ...
+
+    def ask(
+        self,
+        question: str | Mapping[str, JsonInput],
+        *,
+        answer: Any = None,
+        key: str,
+        action: Mapping[str, JsonInput] | None = None,
         correlation_id: str | None = None,
-        metadata: Mapping[str, JsonValue] | None = None,
+        metadata: Mapping[str, JsonInput] | None = None,
         answerable_by: Iterable[str] | None = None,
         expires_at: datetime | None = None,
         expires_in: timedelta | None = None,
@@ -151,7 +171,7 @@ class Mesh(ContinuationService):
         timeout: float | timedelta | None = None,
         lease: timedelta = DEFAULT_LEASE,
         worker: str | None = None,
-    ) -> Asked[AnswerT]:
+    ) -> Asked[Any]:
         """Ask, wait, and go on with the answer, however often the process has to begin again.
 
         ``async with mesh.ask(...) as turn`` waits for the answer and for the claim, and renews the claim while the
@@ -219,7 +239,7 @@ class Mesh(ContinuationService):
         outcome: str,
         *,
         evidence: str,
-        result: JsonValue = None,
+        result: JsonInput = None,
         by: Principal | None = None,
     ) -> Effect:
         """Settle an effect that is in doubt, after somebody looked at what really happened.

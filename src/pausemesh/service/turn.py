@@ -12,7 +12,7 @@ from pausemesh.core.document import Document
 from pausemesh.core.effect import Effect, EffectStatus
 from pausemesh.core.envelope import Continuation
 from pausemesh.core.errors import EffectFailed, LeaseLost, PauseMeshError, StoreError
-from pausemesh.core.values import JsonValue
+from pausemesh.core.values import JsonInput, JsonValue
 from pausemesh.ports import Lease
 from pausemesh.service.claims import Claims
 from pausemesh.service.effects import Effects, effect_id
@@ -78,7 +78,7 @@ class Turn(Generic[AnswerT]):
         key: str,
         *,
         run: Callable[..., object],
-        arguments: Mapping[str, JsonValue] | None = None,
+        arguments: Mapping[str, JsonInput] | None = None,
         kind: str | None = None,
     ) -> JsonValue:
         """Have an external effect happen once, and return its result; a repeat returns the recorded one.
@@ -115,7 +115,7 @@ class Turn(Generic[AnswerT]):
                     return effect.result
                 await self._until_settled(key, effect)
 
-    async def resolve(self, key: str, outcome: str, *, evidence: str, result: JsonValue = None) -> Effect:
+    async def resolve(self, key: str, outcome: str, *, evidence: str, result: JsonInput = None) -> Effect:
         """Settle an effect that is in doubt, after having looked.
 
         Args:
@@ -132,7 +132,7 @@ class Turn(Generic[AnswerT]):
             self.continuation, self._lease, key, outcome=outcome, evidence=evidence, result=result
         )
 
-    async def done(self, result: JsonValue = None) -> None:
+    async def done(self, result: JsonInput = None) -> None:
         """End the claim for good; whoever comes later is told ``result``.
 
         Raises:

@@ -11,7 +11,7 @@ from uuid import UUID
 import apsw
 
 from pausemesh.core import limits
-from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnsafe
+from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnavailable, StoreUnsafe
 from pausemesh.ports import (
     Appended,
     Clock,
@@ -265,4 +265,6 @@ def _plain_path(path: str | os.PathLike[str]) -> str:
     name = os.fsdecode(path)
     if name in {"", ":memory:"} or name.startswith("file:"):
         raise StoreUnsafe("A path of a file is needed; MemoryEventStore keeps streams in memory.")
+    if "\0" in name:
+        raise StoreUnavailable("A path has no U+0000.")
     return str(Path(name).resolve())

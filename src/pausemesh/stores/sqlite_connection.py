@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import apsw
@@ -48,7 +48,7 @@ class SqliteConnection:
             try:
                 self._settle(read_only=read_only)
             except BaseException:
-                self._connection.close()
+                self.close()
                 raise
 
     @property
@@ -84,8 +84,9 @@ class SqliteConnection:
         self._connection.pragma("application_id", APPLICATION_ID)
 
     def close(self) -> None:
-        """Let go of the file; the last one to do so cleans its log up."""
-        self._connection.close()
+        """Let go of the file; the last one to do so cleans its log up, where that succeeds."""
+        with suppress(apsw.Error):
+            self._connection.close()
 
     def _settle(self, *, read_only: bool) -> None:
         """Refuse what is not ours before anything of it is touched, then make it safe."""

@@ -22,7 +22,7 @@ class Call:
     """One answer on its way.
 
     Attributes:
-        number: tells the calls of a volley apart.
+        label: the call's own, in whatever is said of it.
         question: the question's id.
         key: the idempotency key.
         payload: the answer.
@@ -31,7 +31,7 @@ class Call:
         shown_digest: of what the operator was shown.
     """
 
-    number: int
+    label: str
     question: str
     key: str
     payload: Any
@@ -51,11 +51,11 @@ async def make(mesh: pausemesh.Mesh, call: Call) -> None:
         outcome = await _outcome(mesh, call)
     except pausemesh.PauseMeshError as error:
         recorded = getattr(error, "recorded", None)
-        say(Step.TOLD, number=call.number, code=error.code, status=None if recorded is None else recorded.status)
+        say(Step.TOLD, label=call.label, code=error.code, status=None if recorded is None else recorded.status)
         return
     say(
         Step.TOLD,
-        number=call.number,
+        label=call.label,
         code=ACCEPTED,
         status=outcome.continuation.status,
         replayed=outcome.replayed,

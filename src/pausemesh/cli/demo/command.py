@@ -1,0 +1,75 @@
+"""``pausemesh demo``."""
+
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from pausemesh.cli.demo.plans import Plan
+from pausemesh.cli.demo.report import Report
+from pausemesh.cli.demo.story import DATABASE, LONGEST_SECONDS, tell_story
+
+_PLAIN_WIDTH: Final = 132
+_SEEDS: Final = 10_000
+
+
+class Lines:
+    """Prints a line for each step, with the seconds since the start."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.monotonic() - self._started
+
+    def begin(self, chapter: str) -> None:
+        """Print a chapter's heading."""
+        self._console.print(f"\n{chapter}", style="bold", markup=False, highlight=False)
+
+    def tell(self, plan: Plan, news: str) -> None:
+        """Print a step."""
+        line = f"{self.seconds:5.1f} s  round {plan.number}  {news}"
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def demo(
+    *,
+    keep: Path | None = None,
+    seed: int | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Show questions survive, be answered once, and be carried out once.
+
+    Real processes work on one SQLite file: they ask, are killed with -9, answer all at once and book. It takes less
+    than 30 seconds and ends with a table; the exit code is 1 where anything is not as it must be.
+
+    Args:
+        keep: a folder in which the database and the airline's book stay; without it they are removed.
+        seed: decides which answers come in which order; drawn where it is left out.
+        as_json: print the result as JSON; the steps go to the standard error then.
+    """
+    report_to = _console(file=sys.stdout)
+    lines = Lines(_console(file=sys.stderr) if as_json else report_to)
+    with ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausemesh-demo-")))
+        if (folder / DATABASE).exists():
+            print(f"There is a {DATABASE} in {folder} already; name another folder.", file=sys.stderr)
+            return 1
+        folder.mkdir(parents=True, exist_ok=True)
+        report = _run(folder, random.randrange(_SEEDS) if seed is None else seed, lines)  # noqa: S311 - no secret
+    if as_json:
+        print(json.dumps(report.to_json(), indent=2))
+    else:
+        report.print_to(report_to)
+    return report.exit_code
