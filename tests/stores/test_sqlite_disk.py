@@ -33,6 +33,7 @@ class FaultyDisk(apsw.VFS):
         self.failing_syncs = 0
         self.failing_writes: type[apsw.Error] | None = None
         self.failing_opens = False
+        self.syncs_of_log = 0
         super().__init__("faulty", self.base, makedefault=True)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
@@ -54,6 +55,7 @@ class FaultyFile(apsw.VFSFile):
         if self._is_log and self._disk.failing_syncs:
             self._disk.failing_syncs -= 1
             raise apsw.IOError
+        self._disk.syncs_of_log += self._is_log
         super().xSync(flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
@@ -96,6 +98,22 @@ async def test_a_commit_that_stays_in_doubt_is_settled_by_its_caller(store: Sqli
     disk.failing_syncs = 0
     await given(store, call)
     assert (await loaded(store, "a")).events[-1].id == call.events[0].id
+
+
+async def test_a_commit_that_was_never_synced_is_synced_before_anybody_is_told(
+    disk: FaultyDisk, path: Path, clock: ManualClock
+) -> None:
+    store, call = await SqliteEventStore.open(path, clock), write("a")
+    disk.failing_syncs = 100
+    with pytest.raises(OutcomeUnknown):
+        await store.append(call)
+    await store.close()
+    assert path.with_name("mesh.db-wal").stat().st_size > 0
+    disk.failing_syncs = disk.syncs_of_log = 0
+    store = await SqliteEventStore.open(path, clock)
+    assert disk.syncs_of_log > 0
+    assert (await given(store, call)).replayed
+    await store.close()
 
 
 async def test_a_claim_that_cannot_be_taken_twice_is_in_doubt_at_once(

@@ -242,11 +242,10 @@ async def test_one_store_serves_several_event_loops(sqlite_store: SqliteEventSto
     assert len(await sqlite_store.feed(0)) == 150
 
 
-async def test_a_loop_that_ended_before_its_reply_hurts_nobody(
-    sqlite_store: SqliteEventStore, path: Path, clock: ManualClock
-) -> None:
-    begun = Begun()
-    store = await SqliteEventStore.open(path, clock, fault=begun)
+async def test_a_loop_that_ended_before_its_reply_hurts_nobody(path: Path, clock: ManualClock) -> None:
+    begun = threading.Event()
+    store = await SqliteEventStore.open(path, clock, fault=lambda _: begun.set())
+    begun.clear()
     lock = Lock(path)
     lock.take()
 
@@ -254,17 +253,15 @@ async def test_a_loop_that_ended_before_its_reply_hurts_nobody(
         loop = asyncio.new_event_loop()
         task = loop.create_task(store.append(write("a")))
         loop.run_until_complete(asyncio.sleep(0))
+        begun.wait()
         task.cancel()
         loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
         loop.close()
 
-    thread = threading.Thread(target=ask_and_go)
-    thread.start()
-    await begun.wait()
-    await asyncio.to_thread(thread.join)
+    await asyncio.to_thread(ask_and_go)
     lock.release()
     await given(store, write("b"))
-    assert [one.stream for one in await sqlite_store.feed(0)] == ["a", "b"]
+    assert [one.stream for one in await store.feed(0)] == ["a", "b"]
     lock.close()
     await store.close()
 

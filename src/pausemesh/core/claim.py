@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from pausemesh.core.document import Document
+from pausemesh.core.document import STORED_LIMITS, Document
 from pausemesh.core.envelope import ClaimStatus, ClaimView, Continuation, Status
 from pausemesh.core.errors import (
     ActionMismatch,
@@ -21,7 +21,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.core.question import QuestionKind
 from pausemesh.core.stored_event import Members, Stamped
-from pausemesh.core.stored_members import STORED_LIMITS, text, whole_number
+from pausemesh.core.stored_members import text, whole_number
 from pausemesh.core.values import JsonValue
 
 FINISHED_TYPE: Final = "claim.finished"

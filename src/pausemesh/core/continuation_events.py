@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias, cast
 
-from pausemesh.core.document import Document
+from pausemesh.core.document import STORED_LIMITS, Document
 from pausemesh.core.envelope import AnswerableBy, actor_to_json, optional_time_to_text
 from pausemesh.core.errors import StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor
 from pausemesh.core.stored_event import Members
-from pausemesh.core.stored_members import STORED_LIMITS, read_actor, text, text_or_none
+from pausemesh.core.stored_members import read_actor, text, text_or_none
 from pausemesh.core.values import JsonValue, time_from_text
 
 

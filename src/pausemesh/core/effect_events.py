@@ -5,12 +5,12 @@ import enum
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from pausemesh.core.document import Document
+from pausemesh.core.document import STORED_LIMITS, Document
 from pausemesh.core.envelope import actor_to_json
 from pausemesh.core.errors import StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor
 from pausemesh.core.stored_event import Members
-from pausemesh.core.stored_members import STORED_LIMITS, read_actor, text, whole_number
+from pausemesh.core.stored_members import read_actor, text, whole_number
 from pausemesh.core.values import JsonValue
 
 

@@ -96,7 +96,7 @@ class Continuation:
     @property
     def question(self) -> Question:
         """The members of the payload that PauseMesh reads."""
-        return read_question(self.payload)
+        return read_question(self.payload_document)
 
     @property
     def decided_at(self) -> datetime | None:

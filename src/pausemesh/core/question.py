@@ -2,17 +2,20 @@
 
 import dataclasses
 import enum
+import functools
 import hashlib
 from datetime import datetime
 from typing import Final
 
 from pausemesh.core.canonical import canonical_bytes
-from pausemesh.core.document import Document
+from pausemesh.core.document import STORED_LIMITS, Document
 from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonValue, check_text, time_to_text
 
 ACTION_NAME_CHARACTERS: Final = 200
+_QUESTIONS_READ: Final = 256
+"""How many questions are kept as they were read."""
 
 
 class QuestionKind(enum.StrEnum):
@@ -36,39 +39,37 @@ class Question:
     """The members of a payload that PauseMesh reads; every other member is the host's own."""
 
     kind: QuestionKind
-    response_schema: JsonValue
-    has_response_schema: bool
+    response_schema: Document | None
     action: Action | None
 
 
-APPROVAL_SCHEMA: Final[dict[str, JsonValue]] = {
-    "type": "object",
-    "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}},
-    "required": ["approved"],
-    "additionalProperties": False,
-}
+APPROVAL_SCHEMA: Final = Document.of(
+    {
+        "type": "object",
+        "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}},
+        "required": ["approved"],
+        "additionalProperties": False,
+    }
+)
 """What an approval is answered with where it declares no schema of its own."""
 
 
-def read_question(payload: JsonValue) -> Question:
+@functools.lru_cache(maxsize=_QUESTIONS_READ)
+def read_question(payload: Document) -> Question:
     """Read a payload of any shape.
 
     Raises:
         InvalidRequest: ``kind``, ``message`` or ``action`` are there and not what they must be.
     """
-    members = payload if isinstance(payload, dict) else {}
+    value = payload.value
+    members = value if isinstance(value, dict) else {}
     kind = _kind(members)
     if not isinstance(members.get("message", ""), str):
         raise _invalid("/payload/message", "must be text")
-    declared = "responseSchema" in members
-    if not declared and kind is QuestionKind.APPROVAL:
-        return Question(kind=kind, response_schema=APPROVAL_SCHEMA, has_response_schema=True, action=_action(members))
-    return Question(
-        kind=kind,
-        response_schema=members.get("responseSchema"),
-        has_response_schema=declared,
-        action=_action(members),
-    )
+    schema = APPROVAL_SCHEMA if kind is QuestionKind.APPROVAL else None
+    if "responseSchema" in members:
+        schema = Document.of(members["responseSchema"], STORED_LIMITS)
+    return Question(kind=kind, response_schema=schema, action=_action(members))
 
 
 def shown_digest(continuation_id: str, payload: Document, expires_at: datetime | None) -> str:
@@ -96,7 +97,7 @@ def _action(members: dict[str, JsonValue]) -> Action | None:
     if not isinstance(action, dict) or not {"name"} <= action.keys() <= {"name", "arguments"}:
         raise _invalid("/payload/action", "must have a name and arguments, and nothing else")
     name = check_text(action["name"], "/payload/action/name", ACTION_NAME_CHARACTERS, least=1)
-    return Action(name=name, arguments=Document.of(action.get("arguments", {})))
+    return Action(name=name, arguments=Document.of(action.get("arguments", {}), STORED_LIMITS))
 
 
 def _invalid(path: str, message: str) -> InvalidRequest:

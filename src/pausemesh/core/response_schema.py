@@ -19,6 +19,7 @@ may cost is bounded here, before anything compiles it. The stable reasons of a r
 
 import dataclasses
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote
@@ -150,7 +151,7 @@ class _Reader:
 
     def __init__(self, schema: JsonValue) -> None:
         self.found: dict[str, Subschema] = {}
-        self._waiting: list[tuple[str, int, JsonValue]] = [("", 1, schema)]
+        self._waiting: deque[tuple[str, int, JsonValue]] = deque([("", 1, schema)])
         self._references: list[tuple[str, str]] = []
         self._patterns = 0
 
@@ -165,7 +166,7 @@ class _Reader:
 
     def _shape(self) -> Iterator[Issue]:
         while self._waiting:
-            pointer, depth, schema = self._waiting.pop()
+            pointer, depth, schema = self._waiting.popleft()
             if depth > limits.SCHEMA_DEPTH:
                 yield _issue(TOO_DEEP, pointer)
             elif isinstance(schema, dict):
@@ -198,6 +199,7 @@ class _Reader:
             member_too=tuple(edges[Place.MEMBER_TOO]),
             element=tuple(edges[Place.ELEMENT]),
             element_too=tuple(edges[Place.ELEMENT_TOO]),
+            contained=tuple(edges[Place.CONTAINED]),
         )
 
     def _inside(self, here: str, depth: int, keyword: str, value: JsonValue) -> list[str]:

@@ -5,6 +5,7 @@ Each is found in time proportional to the document, whatever its references mult
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from pausemesh.core import limits
@@ -20,12 +21,13 @@ class Subschema:
 
     Attributes:
         checks: what its own keywords weigh.
-        looks: how often a validator goes through ``here`` and ``element_too``.
+        looks: how often a validator goes through ``here`` and ``contained``.
         here: applied to the same place, references included.
         member: applied to members of an object, one of them to each member.
-        member_too: applied to members of an object, maybe all of them to the same.
+        member_too: applied to members of an object, beside others.
         element: applied to elements of an array, one of them to each element.
-        element_too: applied to elements of an array, maybe all of them to the same.
+        element_too: applied to elements of an array, beside others.
+        contained: applied to elements of an array, beside others.
     """
 
     checks: int
@@ -35,12 +37,12 @@ class Subschema:
     member_too: tuple[str, ...] = ()
     element: tuple[str, ...] = ()
     element_too: tuple[str, ...] = ()
+    contained: tuple[str, ...] = ()
 
     @property
     def applied(self) -> Iterator[str]:
         """The pointers of all subschemas that it applies anywhere."""
-        for group in (self.here, self.member, self.member_too, self.element, self.element_too):
-            yield from group
+        yield from chain(self.here, self.member, self.member_too, self.element, self.element_too, self.contained)
 
 
 def looks(keywords: Iterable[str]) -> int:
@@ -101,12 +103,12 @@ def _one_level_deeper(
     value, member, element = above.__getitem__, members.__getitem__, elements.__getitem__
     for pointer in order:
         inner = found[pointer]
+        here = inner.looks * sum(map(member, inner.here))
         one = max(map(value, inner.member), default=0)
-        same = inner.looks * sum(map(member, inner.here))
-        members[pointer] = min(one + sum(map(value, inner.member_too)) + same, most + 1)
+        members[pointer] = min(here + one + sum(map(value, inner.member_too)), most + 1)
+        here = inner.looks * (sum(map(element, inner.here)) + sum(map(value, inner.contained)))
         one = max(map(value, inner.element), default=0)
-        same = inner.looks * (sum(map(value, inner.element_too)) + sum(map(element, inner.here)))
-        elements[pointer] = min(one + same, most + 1)
+        elements[pointer] = min(here + one + sum(map(value, inner.element_too)), most + 1)
     return {pointer: max(members[pointer], elements[pointer]) for pointer in order}
 
 

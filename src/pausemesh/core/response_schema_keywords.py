@@ -37,6 +37,8 @@ class Place(enum.Enum):
     """At elements of an array; of all these keywords only one subschema applies to an element."""
     ELEMENT_TOO = enum.auto()
     """At elements of an array, beside others."""
+    CONTAINED = enum.auto()
+    """At elements of an array, beside others, and again to see which were evaluated."""
     NOWHERE = enum.auto()
     """They only apply where a reference leads to them, or never."""
 
@@ -50,7 +52,7 @@ ONE: Final[Mapping[str, Place]] = {
     "propertyNames": Place.MEMBER_TOO,
     "unevaluatedProperties": Place.MEMBER_TOO,
     "items": Place.ELEMENT,
-    "contains": Place.ELEMENT_TOO,
+    "contains": Place.CONTAINED,
     "unevaluatedItems": Place.ELEMENT_TOO,
     "contentSchema": Place.NOWHERE,
 }

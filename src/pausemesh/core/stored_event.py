@@ -1,12 +1,13 @@
 """The form in which events are stored: one canonical JSON object that names its noun's id and its own version.
 
 An event can so be checked against the place where it was found (PM-5, PM-52). Members are written from their
-canonical bytes, so that a payload is never serialised twice.
+canonical bytes, so that a payload is never serialised twice; RFC 8785 writes text as ``encode_basestring`` does.
 """
 
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
+from json.encoder import encode_basestring
 from typing import Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -39,7 +40,7 @@ def write_stored_event(noun_id: str, version: int, members: Members) -> bytes:
         "id": noun_id,
         "version": version,
     }
-    parts = (b'"' + name.encode("ascii") + b'":' + _bytes_of(whole[name]) for name in sorted(whole))
+    parts = [b'"' + name.encode("ascii") + b'":' + _bytes_of(whole[name]) for name in sorted(whole)]
     return b"{" + b",".join(parts) + b"}"
 
 
@@ -64,4 +65,8 @@ def read_stored_event(data: bytes, noun_id: str, version: int) -> dict[str, Json
 
 
 def _bytes_of(value: "Document | JsonValue") -> bytes:
-    return value.data if isinstance(value, Document) else canonical_bytes(value)
+    if isinstance(value, Document):
+        return value.data
+    if isinstance(value, str):
+        return encode_basestring(value).encode()
+    return canonical_bytes(value)

@@ -1,14 +1,9 @@
 """Reading members of stored events strictly: a value of another type is a fault of the store, not a default."""
 
 from collections.abc import Mapping
-from typing import Final
 
-from pausemesh.core.limits import JsonLimits
 from pausemesh.core.principal import Actor, ActorKind
 from pausemesh.core.values import JsonValue
-
-STORED_LIMITS: Final = JsonLimits(max_bytes=2**40, max_depth=512, max_values=2**40, max_key_characters=2**40)
-"""What was accepted under a host's limits must load under any later ones."""
 
 
 def text(members: Mapping[str, JsonValue], name: str) -> str:

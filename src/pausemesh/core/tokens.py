@@ -13,6 +13,7 @@ from typing import Final
 PREFIX: Final = "pmr_"
 ENTROPY_BYTES: Final = 32
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_PAIRS: Final = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
 _ENTROPY_CHARACTERS: Final = 43
 _CHECKSUM_CHARACTERS: Final = 6
 _FORM: Final = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
@@ -54,8 +55,8 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, characters: int) -> str:
-    digits = []
-    for _ in range(characters):
-        number, remainder = divmod(number, len(_ALPHABET))
-        digits.append(_ALPHABET[remainder])
-    return "".join(reversed(digits))
+    pairs = []
+    for _ in range(0, characters, 2):
+        number, remainder = divmod(number, len(_PAIRS))
+        pairs.append(_PAIRS[remainder])
+    return "".join(reversed(pairs))[-characters:]

@@ -7,7 +7,6 @@ from pausemesh.core.document import Document
 from pausemesh.core.envelope import Continuation
 from pausemesh.core.errors import AnswerInvalid
 from pausemesh.core.question import Question
-from pausemesh.core.values import JsonValue
 from pausemesh.ports import CompiledSchema, SchemaValidator
 
 _COMPILED_SCHEMAS: Final = 512
@@ -18,7 +17,7 @@ class AnswerChecks:
 
     def __init__(self, validator: SchemaValidator) -> None:
         self._validator = validator
-        self._compiled: OrderedDict[str, CompiledSchema] = OrderedDict()
+        self._compiled: OrderedDict[Document, CompiledSchema] = OrderedDict()
 
     def require_allowed(self, question: Question) -> None:
         """Pass a question whose response schema, where it has one, can be checked safely.
@@ -26,7 +25,7 @@ class AnswerChecks:
         Raises:
             SchemaNotAllowed: it cannot.
         """
-        if question.has_response_schema:
+        if question.response_schema is not None:
             self._compile(question.response_schema)
 
     def require_valid(self, continuation: Continuation, answer: Document) -> None:
@@ -35,19 +34,18 @@ class AnswerChecks:
         Raises:
             AnswerInvalid: with the failing places; nothing is consumed.
         """
-        question = continuation.question
-        if not question.has_response_schema:
+        schema = continuation.question.response_schema
+        if schema is None:
             return
-        issues = self._compile(question.response_schema).issues(answer.value)
+        issues = self._compile(schema).issues(answer.value)
         if issues:
             raise AnswerInvalid(issues=issues)
 
-    def _compile(self, schema: JsonValue) -> CompiledSchema:
-        digest = Document.of(schema).digest
-        compiled = self._compiled.get(digest)
+    def _compile(self, schema: Document) -> CompiledSchema:
+        compiled = self._compiled.get(schema)
         if compiled is None:
-            compiled = self._compiled[digest] = self._validator.compile(schema)
+            compiled = self._compiled[schema] = self._validator.compile(schema.value)
             if len(self._compiled) > _COMPILED_SCHEMAS:
                 self._compiled.popitem(last=False)
-        self._compiled.move_to_end(digest)
+        self._compiled.move_to_end(schema)
         return compiled

@@ -123,7 +123,7 @@ class Asking:
             require_may_create(by)
         payload = await document_of(request.payload, policy.json_limits)
         metadata = await document_of(_metadata(request.metadata), policy.json_limits)
-        question = read_question(payload.value)
+        question = read_question(payload)
         key = None if request.idempotency_key is None else idempotency_key_of(request.idempotency_key)
         noun_id = self._id_of(request, key, asker)
         correlation = request.correlation_id

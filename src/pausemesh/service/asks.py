@@ -17,7 +17,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.core.issue import Issue
 from pausemesh.core.question import QuestionKind
-from pausemesh.core.values import JsonInput, JsonValue
+from pausemesh.core.values import JsonInput
 from pausemesh.ports import Lease
 from pausemesh.service.answer_type import AnswerType
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest

@@ -8,7 +8,7 @@ from pausemesh.core.document import Document
 from pausemesh.core.effect import Command, Complete, Doubt, Effect, Fail, Resolve, Start, decide
 from pausemesh.core.effect_events import Event, Resolution, Started
 from pausemesh.core.envelope import ClaimStatus, Continuation
-from pausemesh.core.errors import InvalidRequest
+from pausemesh.core.errors import EffectUnknown, InvalidRequest, InvalidTransition, LeaseLost
 from pausemesh.core.issue import Issue
 from pausemesh.core.principal import BY_SYSTEM, Actor, ActorKind, Principal, require_admin
 from pausemesh.core.values import check_own_id, check_text
@@ -126,7 +126,13 @@ class Effects:
             events = decide(state, command)
             return Step(events=events, head_of=lambda reached: effect_head(reached, continuation), also=fence)
 
-        settled = await self._transactor.run(EFFECTS, effect_id(continuation.id, key), step)
+        try:
+            settled = await self._transactor.run(EFFECTS, effect_id(continuation.id, key), step)
+        except (EffectUnknown, InvalidTransition):
+            # What a later holder did reads like this to one that was overtaken, and nothing else is its concern.
+            if lease is not None and not await self._holds(lease, continuation.id):
+                raise LeaseLost from None
+            raise
         if not settled.replayed:
             self._world.observe(
                 "transition", "effect", key, status=settled.state.status.value, version=settled.state.version
@@ -142,6 +148,10 @@ class Effects:
             fence=lease.fence,
             finish=finish,
         )
+
+    async def _holds(self, lease: Lease, continuation_id: str) -> bool:
+        claim = (await self._reads.inspect(continuation_id)).claim
+        return claim is not None and claim.status is ClaimStatus.HELD and claim.fence == lease.fence
 
     async def _resolve_command(
         self, outcome: str, evidence: str, result: object, *, by: Actor, live_fence: int | None

@@ -74,6 +74,20 @@ class SqliteConnection:
         """Give up waiting for locks after as long as was said at the start."""
         self._patient_until = time.monotonic() + self._seconds
 
+    def sync_log(self) -> None:
+        """Make durable what is visible: who died between writing and syncing a commit left it in the log unsynced.
+
+        Without this such a commit could be reported as done, and be lost with the next power cut.
+        """
+        while True:
+            try:
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.BusyError:
+                if not self._wait_for_lock(0):
+                    raise
+            else:
+                return
+
     @property
     def is_marked(self) -> bool:
         """Whether the file is marked as ours."""

@@ -34,6 +34,7 @@ def prepare_schema(connection: SqliteConnection, clock: Clock, fault: Callable[[
         SchemaError: the file's schema is not the one that its ledger promises.
     """
     with translated():
+        connection.sync_log()
         connection.cursor.execute(_BEGIN)
         try:
             _migrate(connection, clock, fault)
@@ -51,6 +52,7 @@ def verify_schema(connection: SqliteConnection) -> None:
         SchemaError: it has not.
     """
     with translated():
+        connection.sync_log()
         if pending(migrations("sqlite"), _ledger(connection.cursor)):
             raise SchemaMissing("A migration was not applied.")
         _verify(connection.cursor)

@@ -1,23 +1,27 @@
 """``pausemesh demo``."""
 
 import asyncio
+import contextlib
 import json
+import os
 import random
+import signal
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, TextIO
 
 from cyclopts import Parameter
 from rich.console import Console
 
 from pausemesh.cli.demo.plans import Plan
 from pausemesh.cli.demo.report import Report
+from pausemesh.cli.demo.rounds import Round
 from pausemesh.cli.demo.story import DATABASE, LONGEST_SECONDS, tell_story
 
-_PLAIN_WIDTH: Final = 132
+_PLAIN_WIDTH: Final = 100
 _SEEDS: Final = 10_000
 
 
@@ -59,9 +63,12 @@ def demo(
         seed: decides which answers come in which order; drawn where it is left out.
         as_json: print the result as JSON; the steps go to the standard error then.
     """
+    if os.name != "posix":
+        print("The demo kills and stops its processes as only POSIX systems can.", file=sys.stderr)
+        return 1
     report_to = _console(file=sys.stdout)
     lines = Lines(_console(file=sys.stderr) if as_json else report_to)
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausemesh-demo-")))
         if (folder / DATABASE).exists():
             print(f"There is a {DATABASE} in {folder} already; name another folder.", file=sys.stderr)
@@ -73,3 +80,29 @@ def demo(
     else:
         report.print_to(report_to)
     return report.exit_code
+
+
+def _console(file: TextIO) -> Console:
+    """Return a console that is wide enough for the table where no terminal says how wide it is."""
+    return Console(file=file, width=None if file.isatty() else _PLAIN_WIDTH)
+
+
+def _run(folder: Path, seed: int, lines: Lines) -> Report:
+    rounds, trouble = tuple[Round, ...](), None
+    try:
+        rounds = asyncio.run(_until_terminated(tell_story(folder, seed=seed, progress=lines)))
+    except TimeoutError:
+        trouble = f"it took longer than {LONGEST_SECONDS:g} s"
+    return Report(rounds=rounds, seed=seed, seconds=lines.seconds, trouble=trouble)
+
+
+async def _until_terminated(story: Coroutine[Any, Any, tuple[Round, ...]]) -> tuple[Round, ...]:
+    """Await the story; a SIGTERM ends it as Ctrl-C does, so that no process is left behind."""
+    task = asyncio.current_task()
+    assert task is not None, "a coroutine runs in a task"
+    with contextlib.suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        return await story
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

@@ -48,8 +48,8 @@ async def live_through_evening(stage: Stage, plan: Plan) -> Evening:
     question = notices[0]["id"]
     stage.progress.tell(
         plan,
-        f"processes {pair[0].pid} and {pair[1].pid} ask under one key: {_count(len(found), 'question')}, "
-        f"{short(question)}, {_count(len(notices), 'notice')}",
+        f"processes {pair[0].pid} and {pair[1].pid} ask under one key: {count_of(len(found), 'question')}, "
+        f"{short(question)}, {count_of(len(notices), 'notice')}",
     )
     ends = await _kill_while_they_wait(pair)
     token = notices[0]["token"]
@@ -60,7 +60,7 @@ async def live_through_evening(stage: Stage, plan: Plan) -> Evening:
     stage.progress.tell(
         plan,
         f"both killed with -9; the question is {'as it was' if unchanged else 'CHANGED'}, "
-        f"and an answer of the wrong shape gets {probe}",
+        f"its token still fits: nonsense gets {probe}",
     )
     return Evening(
         question=question,
@@ -79,6 +79,11 @@ def short(question: str) -> str:
     return f"{question[:9]}…"
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return how many there are, in words."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 async def _kill_while_they_wait(pair: list[Child]) -> tuple[int, ...]:
     for child in pair:
         child.tell()
@@ -92,7 +97,3 @@ async def _probe(stage: Stage, question: str, token: str) -> str:
     except PauseMeshError as error:
         return error.code
     return ACCEPTED
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

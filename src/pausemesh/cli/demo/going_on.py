@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 from typing import Any, Final
 
-from pausemesh.cli.demo.evening import Evening
+from pausemesh.cli.demo.evening import Evening, count_of
 from pausemesh.cli.demo.plans import Fate, Plan
 from pausemesh.cli.demo.processes import BrokenRoundError, Child
 from pausemesh.cli.demo.stage import Stage
@@ -92,7 +92,9 @@ async def look_back(stage: Stage, plan: Plan, evening: Evening) -> Aftermath:
     effects = await stage.mesh.effects(evening.question)
     tickets = tuple(booking.ticket for booking in stage.airline.bookings(plan.trip))
     stage.progress.tell(
-        plan, f"a third assistant is told that it is done ({late['code']}); the airline has {len(tickets)} booking(s)"
+        plan,
+        f"a third assistant is told that all is done ({late['code']}); the airline has "
+        + count_of(len(tickets), "booking"),
     )
     return Aftermath(
         late=late["code"],
@@ -133,7 +135,9 @@ async def _finish(stage: Stage, plan: Plan, first: Child, twin: Child, fence: in
 async def _strike(stage: Stage, plan: Plan, first: Child) -> None:
     if plan.fate is Fate.STOPPED:
         first.stop()
-        stage.progress.tell(plan, f"process {first.pid} {plan.title.partition(',')[0]}; it still believes that it holds")
+        stage.progress.tell(
+            plan, f"process {first.pid} {plan.title.partition(',')[0]}; it still believes that it holds"
+        )
         return
     await first.kill()
     stage.progress.tell(plan, f"process {first.pid} {plan.title} (-9)")
@@ -150,7 +154,8 @@ async def _take_over(stage: Stage, plan: Plan, twin: Child, before: Holder) -> G
         how = "books" if ran else "gets the recorded ticket without booking again"
         stage.progress.tell(plan, f"process {twin.pid} {how}, and is done")
     else:
-        stage.progress.tell(plan, f"in doubt ({doubt and doubt['code']}): {settled['evidence']} {settled['outcome']}")
+        code = None if doubt is None else doubt["code"]
+        stage.progress.tell(plan, f"in doubt ({code}). {settled['evidence']} Settled as {settled['outcome']}.")
     return GoingOn(
         holders=(before, Holder(fence=claimed["fence"], end=DONE)),
         doubt=None if doubt is None else doubt["code"],
@@ -169,6 +174,6 @@ async def _wake_up(stage: Stage, plan: Plan, first: Child) -> dict[str, str]:
     refusals = {"outcome": outcome.get("code", "nothing"), "done": done.get("code", "nothing")}
     stage.progress.tell(
         plan,
-        f"process {first.pid} wakes up: its outcome is refused ({refusals['outcome']}), so is done ({refusals['done']})",
+        f"process {first.pid} wakes up; its outcome is told {refusals['outcome']}, its done {refusals['done']}",
     )
     return refusals

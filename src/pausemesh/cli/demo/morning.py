@@ -92,9 +92,9 @@ async def live_through_morning(stage: Stage, plan: Plan, evening: Evening, desks
     morning = Morning(race=race, repeats=repeats, other_body=odd[0], wrong_token=odd[1])
     stage.progress.tell(
         plan,
-        f"the accepted call {len(repeats)} times more: {len(repeats) - morning.differing} recorded outcomes, byte for "
-        f"byte; its key with another answer: {odd[0].code}; with a wrong token: {odd[1].code}",
+        f"the accepted call {len(repeats)} times more: {len(repeats) - morning.differing} times the recorded outcome",
     )
+    stage.progress.tell(plan, f"its key with another answer: {odd[0].code}; a wrong token: {odd[1].code}")
     return morning
 
 

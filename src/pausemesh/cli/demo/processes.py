@@ -2,11 +2,10 @@
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from pausemesh.cli.demo.wire import Step
 
@@ -76,11 +75,6 @@ class Child:
             self._process.kill()
         return await self._process.wait()
 
-    async def ended(self) -> int:
-        """Wait until it ends by itself; return its exit code."""
-        async with asyncio.timeout(_SILENCE_SECONDS):
-            return await self._process.wait()
-
     async def _next(self, wanted: str) -> Line:
         assert self._process.stdout is not None, "the pipe was asked for"
         try:
@@ -89,7 +83,8 @@ class Child:
         except TimeoutError:
             raise BrokenRoundError(f"{self.name} was silent for {_SILENCE_SECONDS:g} s and not {wanted}") from None
         if not text:
-            raise BrokenRoundError(f"{self.name} ended before it was {wanted}")
+            code = await self._process.wait()
+            raise BrokenRoundError(f"{self.name} ended with {code} before it was {wanted}")
         line: Line = json.loads(text)
         self.said.append(line)
         return line
@@ -112,13 +107,13 @@ class Children:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             # Ctrl-C in a terminal reaches a whole group; here it is for the parent alone, which then ends the others.
-            process_group=0 if os.name == "posix" else None,
+            process_group=0,
         )
         child = Child(name, process)
         self._children.append(child)
         return child
 
-    async def __aenter__(self) -> "Children":
+    async def __aenter__(self) -> Self:
         """Begin with none."""
         return self
 

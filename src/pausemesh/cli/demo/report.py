@@ -11,11 +11,11 @@ from rich.table import Table
 from pausemesh.cli.demo.evening import short
 from pausemesh.cli.demo.going_on import GoingOn
 from pausemesh.cli.demo.morning import Morning, Told
-from pausemesh.cli.demo.plans import Fate
 from pausemesh.cli.demo.rounds import Round, violations
 
 _NOTHING: Final = "-"
-_COLUMNS: Final = ("round", "question", "won", "lost", "repeats", "claim held by", "settled", "booked")
+_ROUND: Final = "round\nquestion"
+_COLUMNS: Final = ("won\nlost\nrepeats", "fence", "in doubt,\nrefused", "booked")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,11 @@ class Report:
 
     def print_to(self, console: Console) -> None:
         """Print the table and the verdict."""
-        table = Table(*_COLUMNS, box=box.SIMPLE, pad_edge=False, show_lines=False)
+        table = Table(_ROUND, box=box.SIMPLE, pad_edge=False)
+        for column in _COLUMNS:
+            table.add_column(column, no_wrap=True)
         for one in self.rounds:
-            table.add_row(*_cells(one))
-            table.add_row()
+            table.add_row(*_cells(one), end_section=True)
         console.print(table)
         for line in self._verdict():
             console.print(line, markup=False, highlight=False)
@@ -73,40 +74,39 @@ class Report:
         repeats = sum(len(morning.repeats) for morning in mornings)
         doubts = sum(1 for one in self.rounds if one.going_on is not None and one.going_on.doubt is not None)
         return [
-            f"All as it must be: {answers} answers to {len(mornings)} questions, {len(mornings)} accepted; {repeats} "
-            f"repeats, all told the recorded outcome; {len(self.rounds)} trips, one booking each, {doubts} of them in "
-            f"doubt until somebody looked. {self.seconds:.1f} s, seed {self.seed}."
+            f"All as it must be, in {self.seconds:.1f} s (seed {self.seed}):",
+            f"  {answers} answers to {len(mornings)} questions, {len(mornings)} accepted;",
+            f"  {repeats} repeats, all told the recorded outcome;",
+            f"  {len(self.rounds)} trips, booked once each, {doubts} of them in doubt until somebody looked.",
         ]
 
 
 def _cells(one: Round) -> tuple[str, ...]:
+    question = _NOTHING if one.evening is None else short(one.evening.question)
     return (
-        f"{one.plan.number} {one.plan.title}",
-        _NOTHING if one.evening is None else short(one.evening.question),
-        *((_NOTHING,) * 3 if one.morning is None else _morning_cells(one.morning)),
-        *((_NOTHING,) * 2 if one.going_on is None else _going_on_cells(one.going_on)),
+        f"{one.plan.number} {one.plan.title}\n{question}",
+        _NOTHING if one.morning is None else _answers(one.morning),
+        *((_NOTHING, _NOTHING) if one.going_on is None else _claim_and_booking(one.going_on)),
         _NOTHING if one.aftermath is None else str(len(one.aftermath.tickets)),
     )
 
 
-def _morning_cells(seen: Morning) -> tuple[str, str, str]:
-    won = "\n".join(_body(told) for told in seen.winners) or "nobody"
-    lost = "\n".join(f"{count} {code}" for code, count in seen.losses.items())
-    differing = "all identical" if seen.differing == 0 else f"{seen.differing} differ"
-    return won, lost, f"{len(seen.repeats)}, {differing}"
+def _answers(seen: Morning) -> str:
+    won = [f"desk {told.desk}, {told.call.way}: {_body(told)}" for told in seen.winners]
+    lost = [f"{count} {code}" for code, count in seen.losses.items()]
+    differing = "identical" if seen.differing == 0 else f"{seen.differing} DIFFER"
+    return "\n".join([*(won or ["nobody"]), *lost, f"{len(seen.repeats)}, {differing}"])
 
 
-def _going_on_cells(seen: GoingOn) -> tuple[str, str]:
-    held = "\n".join(f"fence {holder.fence}: {holder.end}" for holder in seen.holders)
-    refused = [f"{what}: {code}" for what, code in seen.refusals.items()]
-    if seen.doubt is not None:
-        return held, "\n".join([f"in doubt, by evidence: {seen.settled}", *refused])
-    return held, "\n".join(refused) or "no doubt"
+def _claim_and_booking(seen: GoingOn) -> tuple[str, str]:
+    held = "\n".join(f"{holder.fence} {holder.end}" for holder in seen.holders)
+    doubt = [] if seen.doubt is None else [seen.doubt, f"evidence: {seen.settled}"]
+    refused = [text for what, code in seen.refusals.items() for text in (f"{what}:", code)]
+    return held, "\n".join([*doubt, *refused]) or _NOTHING
 
 
 def _body(told: Told) -> str:
-    payload = told.call.payload
-    return f"{payload.get('flight') or 'approved'}, desk {told.desk}, by {told.call.way}"
+    return str(told.call.payload.get("flight", "yes"))
 
 
 def _round_to_json(one: Round) -> dict[str, Any]:
@@ -161,5 +161,4 @@ def _aftermath_to_json(one: Round) -> dict[str, Any]:
         "bookings": len(one.aftermath.tickets),
         "starts": one.aftermath.starts,
         "late": one.aftermath.late,
-        "holdersExpected": 1 if one.plan.fate is Fate.FINISHES else 2,
     }
