@@ -280,7 +280,10 @@ class EventStore(Protocol):
         ...
 
     def wakeups(self) -> AsyncIterator[int]:
-        """Yield the greatest seq known whenever something was committed, by whatever process; several may share one."""
+        """Yield the greatest seq, first at once and then whenever it has grown, by whatever process.
+
+        Who is slow is told the newest only. It ends when the store is closed.
+        """
         ...
 
     async def beat(self, scope: str, streams: Sequence[str]) -> None:

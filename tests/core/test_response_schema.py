@@ -229,12 +229,11 @@ def all_but(*right: type) -> list[Any]:
     return [value for value in SOMETHING_ELSE if type(value) not in right]
 
 
+NO_TYPES: list[Any] = [None, {}, 1, [], "text", "String", ["string", "string"], ["text"], [1], ["null", 1]]
+
 WRONG: list[tuple[str, Any]] = [
     *(("$schema", value) for value in [None, "", "http://json-schema.org/draft-07/schema#", DIALECT + "#"]),
-    *(
-        ("type", value)
-        for value in [None, {}, 1, [], "text", "String", ["string", "string"], ["text"], [1], ["null", 1]]
-    ),
+    *(("type", value) for value in NO_TYPES),
     *(("enum", value) for value in all_but(list)),
     *(("examples", value) for value in all_but(list)),
     *(("multipleOf", value) for value in [*all_but(int, float), 0, -1, -0.5]),
@@ -312,11 +311,12 @@ def test_a_pointer_ends_after_256_characters() -> None:
     assert len(path) == 256
 
 
-def test_a_refusal_names_no_value_of_the_schema() -> None:
-    for schema in [{"pattern": "(?=hunter2)"}, {"$ref": "http://hunter2"}, {"type": "hunter2"}, {"enum": "hunter2"}]:
-        with pytest.raises(SchemaNotAllowed) as caught:
-            check_response_schema(schema)
-        assert "hunter2" not in f"{caught.value!s} {caught.value!r} {caught.value.issues!r}"
+@pytest.mark.parametrize("keyword", ["pattern", "$ref", "type", "enum", "title"])
+def test_a_refusal_names_no_value_of_the_schema(keyword: str) -> None:
+    with pytest.raises(SchemaNotAllowed) as caught:
+        check_response_schema({keyword: "(?=hunter2)\0" if keyword == "title" else "(?=hunter2)"})
+    assert "hunter2" not in f"{caught.value!s} {caught.value!r} {caught.value.issues!r}"
+    assert caught.value.__context__ is None
 
 
 # ---------------------------------------------------------------------------- references

@@ -135,6 +135,16 @@ async def test_a_file_that_is_no_database_is_refused_as_it_is(path: Path, clock:
     assert path.read_bytes() == b"hello" * 1_000
 
 
+async def test_a_new_file_that_somebody_keeps_locked_is_unavailable(path: Path, clock: ManualClock) -> None:
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN EXCLUSIVE; CREATE TABLE theirs (a)")
+    with pytest.raises(StoreUnavailable):
+        await SqliteEventStore.open(path, clock, call_seconds=0.02)
+    other.execute("ROLLBACK")
+    other.close()
+    await make(path, clock)
+
+
 async def test_a_damaged_file_is_refused(path: Path, clock: ManualClock) -> None:
     await make(path, clock)
     content = bytearray(path.read_bytes())
@@ -171,6 +181,7 @@ async def test_a_file_that_is_marked_as_ours_and_has_no_ledger_is_refused(path: 
         (f"DROP TRIGGER events_refuse_update; {TOOTHLESS}", SchemaIncomplete),
         ("CREATE TRIGGER more AFTER INSERT ON events BEGIN SELECT 1; END", SchemaIncomplete),
         ("DROP TABLE migrations", SchemaMissing),
+        ("DROP TRIGGER migrations_refuse_delete; DELETE FROM migrations", SchemaMissing),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

@@ -224,8 +224,8 @@ def _alone(keyword: str, schema: _Object, at: str) -> JsonValue:
         case "contains", _:
             alone: _Object = {name: schema[name] for name in schema if name.endswith("Contains")}
             return alone | {"contains": _link(here)}
-        case _, constraint:
-            return {keyword: constraint}
+        case _:
+            return {keyword: schema[keyword]}
 
 
 def _link(inner: str) -> JsonValue:

@@ -9,6 +9,8 @@ import dataclasses
 import hashlib
 import json
 import math
+from bisect import bisect
+from itertools import accumulate
 from typing import Any, Final, cast
 
 import rfc8785
@@ -229,13 +231,12 @@ class _Survey:
         keys: list[str | int] = []
         position = next(n for n, other in enumerate(self._levels[-1]) if other is item)
         for level in self._levels[-2::-1]:
-            for parent, container in enumerate(level):
-                size = len(container) if type(container) in {dict, list} else 0
-                if position < size:
-                    keys.append(position if type(container) is list else _name(container, position))
-                    position = parent
-                    break
-                position -= size
+            sizes = [len(item) if type(item) in {dict, list} else 0 for item in level]
+            ends = [*accumulate(sizes)]
+            parent = bisect(ends, position)
+            inner = position - ends[parent] + sizes[parent]
+            keys.append(inner if type(level[parent]) is list else _name(level[parent], inner))
+            position = parent
         return invalid_json(reason, pointer(*reversed(keys)))
 
 

@@ -69,4 +69,6 @@ def _bytes_of(value: "Document | JsonValue") -> bytes:
         return value.data
     if isinstance(value, str):
         return encode_basestring(value).encode()
+    if type(value) is int:
+        return b"%d" % value
     return canonical_bytes(value)

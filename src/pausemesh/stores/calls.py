@@ -5,6 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from pausemesh.core import limits
@@ -105,11 +106,8 @@ def send_replies(replies: Iterable[tuple[Call[Any, Any], object]]) -> None:
 
 def wake(loop: asyncio.AbstractEventLoop, callback: Callable[[T], object], argument: T) -> None:
     """Have an event loop call back; one that is closed has nobody left who waits."""
-    try:
+    with suppress(RuntimeError):
         loop.call_soon_threadsafe(callback, argument)
-    except RuntimeError:
-        if not loop.is_closed():
-            raise
 
 
 def _settle(settled: list[tuple[asyncio.Future[Any], object]]) -> None:

@@ -190,9 +190,8 @@ class SqliteEventStore:
     async def beat(self, scope: str, streams: Sequence[str]) -> None:
         """Set the last beat of the streams to the store's clock."""
         beating = tuple(streams)
-        if beating:
-            weight = min(len(beating), limits.WRITES_PER_FLUSH)
-            await self._write(lambda step: step.beat(scope, beating), weight=weight)
+        weight = min(len(beating), limits.WRITES_PER_FLUSH)
+        await self._write(lambda step: step.beat(scope, beating), weight=weight)
 
     async def take(self, scope: str, stream: str, worker: str, lease: timedelta) -> Lease | Held | None:
         """Take the claim of a stream that is not open, not done, and not held."""

@@ -79,14 +79,15 @@ class SqliteConnection:
 
         Without this such a commit could be reported as done, and be lost with the next power cut.
         """
-        while True:
-            try:
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            except apsw.BusyError:
-                if not self._wait_for_lock(0):
-                    raise
-            else:
-                return
+        with translated():
+            while True:
+                try:
+                    self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                except apsw.BusyError:
+                    if not self._wait_for_lock(0):
+                        raise
+                else:
+                    return
 
     @property
     def is_marked(self) -> bool:

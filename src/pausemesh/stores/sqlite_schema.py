@@ -34,7 +34,6 @@ def prepare_schema(connection: SqliteConnection, clock: Clock, fault: Callable[[
         SchemaError: the file's schema is not the one that its ledger promises.
     """
     with translated():
-        connection.sync_log()
         connection.cursor.execute(_BEGIN)
         try:
             _migrate(connection, clock, fault)
@@ -52,7 +51,6 @@ def verify_schema(connection: SqliteConnection) -> None:
         SchemaError: it has not.
     """
     with translated():
-        connection.sync_log()
         if pending(migrations("sqlite"), _ledger(connection.cursor)):
             raise SchemaMissing("A migration was not applied.")
         _verify(connection.cursor)
@@ -74,9 +72,10 @@ def _migrate(connection: SqliteConnection, clock: Clock, fault: Callable[[CrashP
 
 
 def _ledger(cursor: apsw.Cursor) -> list[tuple[int, str]]:
-    if _LEDGER not in _objects(cursor):
+    applied = cursor.execute(_LIST_MIGRATIONS).fetchall() if _LEDGER in _objects(cursor) else []
+    if not applied:
         raise SchemaMissing("The file has no ledger of migrations.")
-    return cast("list[tuple[int, str]]", cursor.execute(_LIST_MIGRATIONS).fetchall())
+    return cast("list[tuple[int, str]]", applied)
 
 
 def _verify(cursor: apsw.Cursor) -> None:

@@ -83,13 +83,20 @@ class SqliteWriter:
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"The folder cannot be made: {error.strerror}.") from error
-        connection = SqliteConnection(self._path, seconds=self._seconds, create=True)
+        self._connection = self._open(create=True)
+
+    def _open(self, *, create: bool) -> SqliteConnection:
+        connection = SqliteConnection(self._path, seconds=self._seconds, create=create)
         try:
-            prepare_schema(connection, self._clock, self._fault)
+            connection.sync_log()
+            if create:
+                prepare_schema(connection, self._clock, self._fault)
+            else:
+                verify_schema(connection)
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
+        return connection
 
     def _serve(self, calls: list[WriteCall]) -> list[_Reply]:
         """Do the calls together; where one of them fails, each on its own, so that it hurts no other."""
@@ -154,8 +161,8 @@ class SqliteWriter:
         return self._committed(replies, writes.last_seq)
 
     def _committed(self, replies: list[_Reply], last_seq: int) -> list[_Reply]:
-        self._wakeups.announce(last_seq)
         try:
+            self._wakeups.announce(last_seq)
             self._reach(CrashPoint.AFTER_COMMIT_BEFORE_REPLY)
         except Exception:  # noqa: BLE001 - a reply that is lost on its way leaves its caller in doubt
             return [(call, OutcomeUnknown()) for call, _ in replies]
@@ -164,13 +171,7 @@ class SqliteWriter:
     def _connect(self) -> SqliteConnection:
         """Return the connection, opened anew after it failed; the file must be there still."""
         if self._connection is None:
-            connection = SqliteConnection(self._path, seconds=self._seconds)
-            try:
-                verify_schema(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
+            self._connection = self._open(create=False)
         return self._connection
 
     def _roll_back(self, connection: SqliteConnection, error: BaseException) -> None:
