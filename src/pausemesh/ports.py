@@ -280,10 +280,7 @@ class EventStore(Protocol):
         ...
 
     def wakeups(self) -> AsyncIterator[int]:
-        """Yield the greatest seq, first at once and then whenever it has grown, by whatever process.
-
-        Who is slow is told the newest only. It ends when the store is closed.
-        """
+        """Yield the greatest seq, at once and whenever any process made it grow; the newest only; ``close`` ends it."""
         ...
 
     async def beat(self, scope: str, streams: Sequence[str]) -> None:

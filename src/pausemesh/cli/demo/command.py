@@ -53,10 +53,7 @@ def demo(
     seed: int | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
-    """Show questions survive, be answered once, and be carried out once.
-
-    Real processes work on one SQLite file: they ask, are killed with -9, answer all at once and book. It takes less
-    than 30 seconds and ends with a table; the exit code is 1 where anything is not as it must be.
+    """Run the demo; return 0 where all is as it must be, else 1.
 
     Args:
         keep: a folder in which the database and the airline's book stay; without it they are removed.

@@ -1,0 +1,68 @@
+"""Many pending questions at once, in the form that the store itself writes them."""
+
+import itertools
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+import pausemesh
+from pausemesh.adapters.clock import SystemClock
+from pausemesh.adapters.ids import TimeOrderedIds
+from pausemesh.core.continuation_events import Created, event_members, event_type
+from pausemesh.core.document import Document
+from pausemesh.core.envelope import AnswerableBy
+from pausemesh.core.principal import BY_SYSTEM
+from pausemesh.core.question import shown_digest
+from pausemesh.core.stored_event import write_stored_event
+from pausemesh.stores.rows import to_micros
+
+_ROWS_PER_COMMIT: Final = 50_000
+_PAYLOAD: Final = Document.of({"kind": "input", "message": "Which flight shall it be?", "choices": ["AZ1", "AZ2"]})
+_HEAD: Final = """
+INSERT INTO heads VALUES (
+  ?, ?, 1, 'continuation', 'pending', 1, ?, NULL, NULL, NULL, ?, ?, ?, ?, NULL, 0, NULL, NULL, 0
+)
+"""
+_EVENT: Final = "INSERT INTO events (scope, stream, version, id, type, at, data) VALUES (?, ?, 1, ?, ?, ?, ?)"
+
+
+async def fill(path: Path, rows: int) -> None:
+    """Write so many pending questions, a second apart in the past and due in the coming days."""
+    store = await pausemesh.SqliteEventStore.open(path, SystemClock())
+    await store.close()
+    connection = apsw.Connection(str(path))
+    connection.pragma("synchronous", 0)
+    numbers = iter(range(rows))
+    while chunk := list(itertools.islice(numbers, _ROWS_PER_COMMIT)):
+        pairs = list(_rows(chunk, rows))
+        with connection:
+            connection.executemany(_HEAD, [head for head, _ in pairs])
+            connection.executemany(_EVENT, [event for _, event in pairs])
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+
+
+def _rows(numbers: list[int], total: int) -> Iterator[tuple[tuple[object, ...], tuple[object, ...]]]:
+    ids, now = TimeOrderedIds(), SystemClock().now()
+    metadata = Document.of({})
+    for number in numbers:
+        noun_id, stream = f"q_{number:026}", f"continuation/q_{number:026}"
+        created_at = to_micros(now - timedelta(seconds=total - number))
+        due = now.replace(microsecond=0) + timedelta(days=1, seconds=number % 100_000)
+        event = Created(
+            id=noun_id,
+            correlation_id=f"trip-{number}",
+            payload=_PAYLOAD,
+            metadata=metadata,
+            shown_digest=shown_digest(noun_id, _PAYLOAD, due),
+            expires_at=due,
+            answerable_by=(AnswerableBy.TOKEN, AnswerableBy.OPERATOR),
+            by=BY_SYSTEM,
+            token_hash=number.to_bytes(32),
+        )
+        data = write_stored_event(noun_id, 1, event_members(event))
+        head = ("default", stream, f"trip-{number}", number.to_bytes(32), to_micros(due), created_at, created_at)
+        yield head, ("default", stream, ids.event_id().bytes, event_type(event), created_at, data)
