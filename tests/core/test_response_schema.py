@@ -504,7 +504,7 @@ def test_a_recursive_reference_counts_as_one() -> None:
 @pytest.mark.parametrize("times", [26, 400])
 def test_doubling_is_refused_for_little_work_however_often(times: int) -> None:
     schema = doubled(times, {"type": "integer"})
-    assert calls_of(lambda: refused(schema)) < 500 * len(schema["$defs"])
+    assert calls_of(lambda: refused(schema)) < 5_000 * len(schema["$defs"])
 
 
 def test_recursion_that_multiplies_is_refused() -> None:
@@ -605,9 +605,9 @@ def test_checks_are_counted_as_deep_as_an_answer_can_be() -> None:
 def test_the_work_of_looking_grows_with_the_document_only() -> None:
     steps: Any = {f"{n:x}": {"properties": {"a": {"$ref": f"#/$defs/{n + 1:x}"}}} for n in range(600)}
     schema = {"$defs": steps | {"258": {"$ref": "#"}}, "items": {"$ref": "#/$defs/0"}}
-    assert calls_of(lambda: check_response_schema(schema)) < 2_000 * len(steps)
+    assert calls_of(lambda: check_response_schema(schema)) < 20_000 * len(steps)
     wide = {"anyOf": [True] * 6_000}
-    assert calls_of(lambda: refused(wide)) < 50 * 6_000
+    assert calls_of(lambda: refused(wide)) < 500 * 6_000
 
 
 # ---------------------------------------------------------------------------- patterns

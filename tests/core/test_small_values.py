@@ -1,5 +1,6 @@
 """Ids, times, texts, tokens, cursors, roles and policies."""
 
+import base64
 import string
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -129,6 +130,19 @@ def test_one_changed_character_makes_a_cursor_invalid(data: st.DataObject) -> No
     if changed != cursor:
         with pytest.raises(InvalidCursor):
             read_cursor(b"k", ["default"], changed)
+
+
+def test_a_cursor_has_one_spelling() -> None:
+    cursor = write_cursor(b"k", ["default"], 1)
+    assert len(cursor) % 4 == 3
+    spare = {character: cursor[:-1] + character for character in TOKEN_CHARACTERS}
+    decoded = base64.urlsafe_b64decode(cursor + "=")
+    same = [one for one in spare.values() if base64.urlsafe_b64decode(one + "=") == decoded]
+    assert len(same) > 1
+    for other in same:
+        if other != cursor:
+            with pytest.raises(InvalidCursor):
+                read_cursor(b"k", ["default"], other)
 
 
 @pytest.mark.parametrize("bad", ["", "x", "=", "A" * 22, "A" * 2_048, "A" * 2_049, 5, None])

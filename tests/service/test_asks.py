@@ -9,10 +9,13 @@ import msgspec
 import pytest
 
 import pausemesh
+from pausemesh.core.cursor import write_cursor
+from pausemesh.core.envelope import Status
 from pausemesh.core.values import JsonValue
 from pausemesh.ports import EventStore
 from pausemesh.service.asking import CreatedContinuation
 from pausemesh.service.mesh import Mesh
+from pausemesh.service.reads import Filters
 from pausemesh.testing.clock import ManualClock
 from tests.service.conftest import ANA
 
@@ -265,7 +268,9 @@ async def test_an_approval_is_asked_with_its_action(mesh: Mesh, replica: Mesh) -
     assert booked == ["AZ1"]
 
 
-async def test_pages_go_through_everything_once_in_order_of_creation(mesh: Mesh, clock: ManualClock) -> None:
+async def test_pages_go_through_everything_once_in_order_of_creation(
+    mesh: Mesh, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = []
     for number in range(25):
         ids.append((await mesh.create(payload=number, correlation_id=f"c{number % 2}")).continuation.id)
@@ -283,6 +288,8 @@ async def test_pages_go_through_everything_once_in_order_of_creation(mesh: Mesh,
             if (cursor := page.next_cursor) is None:
                 return found
 
+    assert await walk() == ids
+    monkeypatch.setattr("pausemesh.core.limits.FEED_MAX", 7)
     assert await walk() == ids
     assert await walk(status="pending") == [one for one in ids if one not in ids[::5]]
     assert await walk(status="resumed") == ids[::5]
@@ -336,6 +343,39 @@ async def test_a_cursor_belongs_to_its_list(mesh: Mesh, store: EventStore, clock
 async def test_bad_filters_are_refused(mesh: Mesh, filters: dict[str, object]) -> None:
     with pytest.raises(pausemesh.InvalidRequest):
         await mesh.list(**filters)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("filters", "position"),
+    [
+        ({}, "1"),
+        ({}, True),
+        ({}, [1]),
+        ({"status": "pending"}, 1),
+        ({"status": "pending"}, ["soon", "q"]),
+        ({"status": "pending"}, ["2026-01-01T00:00:00+00:00", 5]),
+        ({"status": "pending"}, ["2026-01-01T00:00:00+00:00"]),
+        ({"correlation_id": "c"}, 5),
+    ],
+)
+async def test_a_cursor_made_by_somebody_who_knows_the_key_still_needs_a_position(
+    mesh: Mesh, filters: dict[str, str], position: JsonValue
+) -> None:
+    listing = Filters(
+        status=Status(filters["status"]) if "status" in filters else None, correlation_id=filters.get("correlation_id")
+    )
+    forged = write_cursor(pausemesh.Policy().cursor_key, listing.as_json("default"), position)
+    with pytest.raises(pausemesh.InvalidCursor):
+        await mesh.list(cursor=forged, **filters)  # type: ignore[arg-type]
+
+
+async def test_a_correlations_questions_are_looked_through_to_their_end(mesh: Mesh) -> None:
+    for _ in range(7):
+        await mesh.create(payload="?", correlation_id="c")
+    wanted = await mesh.create(payload={"kind": "approval"}, correlation_id="c")
+    page = await mesh.list(correlation_id="c", kind="approval", limit=2)
+    assert [one.id for one in page.continuations] == [wanted.continuation.id]
+    assert page.next_cursor is None
 
 
 async def test_a_page_that_looks_through_much_and_finds_nothing_has_a_cursor_to_go_on(mesh: Mesh) -> None:

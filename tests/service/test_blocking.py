@@ -94,6 +94,20 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on(tmp_path: Path) -> Non
         assert mesh.create(payload="?").continuation.status == "pending"
 
 
+def test_a_call_in_another_process_than_the_loops_is_refused_and_leaves_no_coroutine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pausemesh.open_sync("memory:") as mesh:
+        here = os.getpid()
+        monkeypatch.setattr(os, "getpid", lambda: here + 1)
+        with pytest.raises(pausemesh.ForkedMesh):
+            mesh.create(payload="?")
+        loop = mesh._loop  # noqa: SLF001 - what a child must leave alone
+        loop.close()
+        monkeypatch.undo()
+        assert mesh.create(payload="?").continuation.status == "pending"
+
+
 def test_no_thread_is_left_behind(tmp_path: Path) -> None:
     before = threading.active_count()
     for _ in range(3):

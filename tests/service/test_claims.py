@@ -283,7 +283,7 @@ async def test_a_waiting_worker_picks_up_a_decision_when_it_comes(mesh: Mesh, re
             return turn.continuation.id
 
     worker = asyncio.create_task(work())
-    await asyncio.sleep(0)
+    await asyncio.sleep(0.05)
     await mesh.answer(created.continuation.id, by=ANA, idempotency_key="k", payload=1)
     assert await worker == created.continuation.id
 

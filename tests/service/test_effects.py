@@ -8,6 +8,7 @@ import pytest
 import pausemesh
 from pausemesh.core.values import JsonValue
 from pausemesh.ports import EventStore
+from pausemesh.service.effects import Effects
 from pausemesh.service.mesh import Mesh
 from pausemesh.testing.clock import ManualClock
 from tests.service.conftest import ANA, ROOT, STRANGER, Notes
@@ -167,6 +168,22 @@ async def test_a_killed_holders_effect_is_in_doubt_for_the_next(
     assert airline.booked == []
 
 
+async def test_an_overtaken_holder_is_told_of_its_lease_and_not_of_what_the_next_did(
+    mesh: Mesh, replica: Mesh, clock: ManualClock
+) -> None:
+    noun_id = await answered(mesh)
+    with pytest.raises(pausemesh.LeaseLost):
+        async with mesh.claim(noun_id, lease=LEASE) as stale:
+            with pytest.raises(RuntimeError):
+                await stale.effect("book", run=_boom)
+            with pytest.raises(pausemesh.EffectUnknown):
+                await stale.effect("book", run=_boom)
+            clock.advance(LEASE)
+            async with replica.claim(noun_id, lease=LEASE):
+                with pytest.raises(pausemesh.LeaseLost):
+                    await stale.effect("book", run=_boom)
+
+
 async def test_a_cancelled_block_leaves_its_running_effect_in_doubt(mesh: Mesh) -> None:
     noun_id = await answered(mesh)
     inside = asyncio.Event()
@@ -202,6 +219,44 @@ async def test_the_same_effect_asked_twice_at_once_in_one_turn_runs_once(mesh: M
         await asyncio.sleep(0.05)
         gate.set()
         assert await first == await second == {"ticket": 1, "seats": 2}
+    assert airline.booked == ["AZ1"]
+
+
+@pytest.mark.parametrize("error", [pausemesh.StoreUnavailable, pausemesh.OutcomeUnknown])
+async def test_an_outcome_is_recorded_once_the_store_is_back(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch, error: type[pausemesh.PauseMeshError]
+) -> None:
+    noun_id = await answered(mesh)
+    complete, failures = Effects.complete, 2
+
+    async def flaky(*arguments: object) -> object:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise error
+        return await complete(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Effects, "complete", flaky)
+    async with mesh.claim(noun_id) as turn:
+        assert await turn.effect("book", arguments=ARGUMENTS, run=airline.book) == {"ticket": 1, "seats": 2}
+    assert airline.booked == ["AZ1"]
+
+
+@pytest.mark.parametrize("error", [pausemesh.StoreUnavailable, pausemesh.StoreClosed])
+async def test_an_outcome_that_cannot_be_recorded_leaves_the_effect_in_doubt_and_never_runs_it_again(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch, error: type[pausemesh.PauseMeshError]
+) -> None:
+    noun_id = await answered(mesh)
+
+    async def away(*_: object) -> object:
+        raise error
+
+    monkeypatch.setattr(Effects, "complete", away)
+    async with mesh.claim(noun_id, lease=timedelta(seconds=1)) as turn:
+        with pytest.raises(error):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        with pytest.raises(pausemesh.EffectUnknown):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
     assert airline.booked == ["AZ1"]
 
 

@@ -1,6 +1,7 @@
 """Waking: nobody sleeps through a change, and the log is followed only while somebody waits."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 
 import pytest
@@ -49,6 +50,15 @@ async def test_a_store_that_was_away_is_followed_again(
     assert (await waiting).status == "resumed"
 
 
+async def test_who_waits_learns_that_the_store_was_closed(mesh: Mesh, replica: Mesh, store: EventStore) -> None:
+    created = await mesh.create(payload="?")
+    waiting = asyncio.create_task(replica.wait(created.continuation.id))
+    await asyncio.sleep(0.02)
+    await store.close()
+    with pytest.raises(pausemesh.StoreClosed):
+        await waiting
+
+
 async def test_nobody_follows_the_log_once_nobody_waits(mesh: Mesh) -> None:
     created = await mesh.create(payload="?")
     with pytest.raises(pausemesh.WaitTimeout):
@@ -63,3 +73,8 @@ async def test_a_thousand_wait_at_once_and_all_are_woken(mesh: Mesh, replica: Me
     for one in created:
         await mesh.answer(one.continuation.id, by=ANA, idempotency_key="k", payload=1)
     assert {one.status for one in await asyncio.gather(*waiting)} == {"resumed"}
+
+
+async def test_who_waits_without_a_deadline_sleeps_long(mesh: Mesh) -> None:
+    endless = dataclasses.replace((await mesh.create(payload="?")).continuation, expires_at=None)
+    assert mesh._waiting._seconds_until_due(endless) == 3_600  # noqa: SLF001 - only a pause has no deadline

@@ -34,9 +34,6 @@ class Stored:
     def find_stream(self, row: HeadRow) -> Stream:
         return whole_stream(row, [], MOST)
 
-    def find_last_seq(self) -> int:
-        return len(self._marks)
-
 
 def stored_head(stream: str, version: int) -> HeadRow:
     return created_head(write(stream), head(), NOW)._replace(version=version)

@@ -152,6 +152,30 @@ async def test_a_lock_that_is_held_too_long_is_unavailable_and_stores_nothing(pa
     await store.close()
 
 
+async def test_a_disk_that_hangs_leaves_in_doubt_what_was_begun_and_refuses_what_was_not(
+    path: Path, clock: ManualClock
+) -> None:
+    store = await SqliteEventStore.open(path, clock)
+    await store.close()
+    begun, hanging = Begun(), threading.Event()
+
+    def hang(point: CrashPoint) -> None:
+        begun(point)
+        if point is CrashPoint.AFTER_APPEND_BEFORE_COMMIT:
+            hanging.wait()
+
+    store = await SqliteEventStore.open(path, clock, call_seconds=0.02, fault=hang)
+    in_flight = asyncio.ensure_future(store.append(write("in flight")))
+    await begun.wait()
+    queued = asyncio.ensure_future(store.append(write("queued")))
+    results = await asyncio.gather(in_flight, queued, return_exceptions=True)
+    assert [type(result) for result in results] == [OutcomeUnknown, StoreUnavailable]
+    hanging.set()
+    await given(store, write("later"))
+    assert [one.stream for one in await store.feed(0)] == ["in flight", "later"]
+    await store.close()
+
+
 async def test_a_bad_call_hurts_none_of_those_it_shares_a_commit_with(
     path: Path, sqlite_store: SqliteEventStore, clock: ManualClock, lock: Lock
 ) -> None:
@@ -277,7 +301,7 @@ async def test_a_store_keeps_its_promises_with_one_reader_and_big_events(path: P
 
 
 async def test_an_inbox_takes_so_much_and_no_more() -> None:
-    inbox: Inbox[None] = Inbox(10)
+    inbox: Inbox[None] = Inbox(OutcomeUnknown, 10)
     calls = [Call[None, None](_nothing, seconds=1, weight=weight) for weight in (20, 1, 4, 6, 5, 5)]
     inbox.put(calls[0])
     with pytest.raises(Overloaded):

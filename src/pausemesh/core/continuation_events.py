@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, assert_never, cast
 
 from pausemesh.core.document import STORED_LIMITS, Document
 from pausemesh.core.envelope import AnswerableBy, actor_to_json, optional_time_to_text
@@ -81,7 +81,7 @@ def event_type(event: Event) -> str:
 
 def event_members(event: Event) -> Members:
     """Return what is stored of an event; members without a value are left out."""
-    members: dict[str, Document | JsonValue] = {}
+    members: dict[str, Document | JsonValue]
     match event:
         case Created():
             members = _created_members(event)
@@ -96,7 +96,9 @@ def event_members(event: Event) -> Members:
         case Cancelled():
             members = {"by": actor_to_json(event.by), "reason": event.reason}
         case Expired():
-            pass
+            members = {}
+        case _:
+            assert_never(event)
     return {name: value for name, value in members.items() if value is not None}
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import enum
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from pausemesh.core.document import STORED_LIMITS, Document
 from pausemesh.core.envelope import actor_to_json
@@ -103,6 +103,8 @@ def event_members(event: Event) -> Members:
                 "by": actor_to_json(event.by),
                 "result": event.result,
             }
+        case _:
+            assert_never(event)
     return {name: value for name, value in members.items() if value is not None}
 
 

@@ -161,8 +161,7 @@ class Asking:
 
     async def _as_created(self, continuation_id: str) -> Continuation:
         stream = await self._world.store.load(self._world.scope, CONTINUATIONS.stream_of(continuation_id))
-        if stream is None:
-            raise ContinuationNotFound
+        assert stream is not None, "streams are never deleted"
         return CONTINUATIONS.replay(self._transactor.stamped(CONTINUATIONS, stream)[:1]).continuation
 
 

@@ -107,11 +107,5 @@ def effect_head(state: effect.Effect, envelope: Continuation) -> Head:
 
 
 def due_of(event: continuation_events.Event) -> Due:
-    """Return what an event needs of the deadline: an expiry needs it passed, a decision needs it ahead."""
-    match event:
-        case continuation_events.Created():
-            return Due.ANY
-        case continuation_events.Expired():
-            return Due.PASSED
-        case _:
-            return Due.AHEAD
+    """Return what an event after the creation needs of the deadline: an expiry that it passed, any other not yet."""
+    return Due.PASSED if isinstance(event, continuation_events.Expired) else Due.AHEAD

@@ -1,5 +1,6 @@
 """Reading: one question, its history, and pages of them; a read may record an expiry whose time has passed."""
 
+import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -52,7 +53,7 @@ class Filters:
         return (
             self.status in {None, continuation.status}
             and self.correlation_id in {None, continuation.correlation_id}
-            and self.kind in {None, continuation.question.kind}
+            and (self.kind is None or self.kind is continuation.question.kind)
             and (self.due_before is None or (due is not None and due < self.due_before))
         )
 
@@ -202,10 +203,13 @@ def _whole_number(position: JsonValue) -> int:
 
 
 def _time_and_text(position: JsonValue) -> tuple[datetime, str]:
-    if not isinstance(position, list):
-        raise InvalidCursor
-    at, stream = position
-    return datetime.fromisoformat(_text(at)), _text(stream)
+    match position:
+        case [str(at), str(stream)]:
+            with contextlib.suppress(ValueError):
+                return datetime.fromisoformat(at), stream
+        case _:
+            pass
+    raise InvalidCursor
 
 
 _CREATED_TYPE: Final = "continuation.created"

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Final, Generic, TypeVar
@@ -11,7 +11,16 @@ from typing import Final, Generic, TypeVar
 from pausemesh.core.document import Document
 from pausemesh.core.effect import Effect, EffectStatus
 from pausemesh.core.envelope import Continuation
-from pausemesh.core.errors import EffectFailed, LeaseLost, PauseMeshError, StoreError
+from pausemesh.core.errors import (
+    EffectFailed,
+    EffectUnknown,
+    LeaseLost,
+    OutcomeUnknown,
+    PauseMeshError,
+    StoreClosed,
+    StoreError,
+    StoreUnavailable,
+)
 from pausemesh.core.values import JsonInput, JsonValue
 from pausemesh.ports import Lease
 from pausemesh.service.claims import Claims
@@ -61,6 +70,7 @@ class Turn(Generic[AnswerT]):
         self._lease = lease
         self._length = length
         self._ended = False
+        self._running: set[str] = set()
         self._renewal: asyncio.Task[None] | None = None
 
     @property
@@ -113,6 +123,8 @@ class Turn(Generic[AnswerT]):
                     return await self._perform(key, run, document)
                 if effect.status is not EffectStatus.STARTED:
                     return effect.result
+                if key not in self._running:
+                    raise EffectUnknown("It ran in this turn, and its outcome could not be recorded.")
                 await self._until_settled(key, effect)
 
     async def resolve(self, key: str, outcome: str, *, evidence: str, result: JsonInput = None) -> Effect:
@@ -167,23 +179,40 @@ class Turn(Generic[AnswerT]):
             await self.release()
 
     async def _perform(self, key: str, run: Callable[..., object], arguments: Document) -> JsonValue:
+        self._running.add(key)
         try:
-            result = await document_of(await _call(run, arguments), self._world.policy.json_limits)
-        except EffectFailed:
-            await self._record(self._effects.fail, key)
-            raise
-        except BaseException:
-            await self._record(self._effects.doubt, key)
-            raise
-        await self._effects.complete(self.continuation, self._lease, key, result)
+            result = await self._attempt(key, run, arguments)
+            await self._record(lambda: self._effects.complete(self.continuation, self._lease, key, result))
+        finally:
+            self._running.discard(key)
         return result.value
 
-    async def _record(self, outcome: Callable[..., object], key: str) -> None:
-        """Record an outcome beside the exception that tells it; where that fails, a lapsed lease says the same."""
-        with contextlib.suppress(PauseMeshError):
-            recording = outcome(self.continuation, self._lease, key)
-            assert inspect.isawaitable(recording)
-            await recording
+    async def _attempt(self, key: str, run: Callable[..., object], arguments: Document) -> Document:
+        try:
+            return await document_of(await _call(run, arguments), self._world.policy.json_limits)
+        except EffectFailed:
+            with contextlib.suppress(PauseMeshError):
+                await self._record(lambda: self._effects.fail(self.continuation, self._lease, key))
+            raise
+        except BaseException:
+            with contextlib.suppress(PauseMeshError):
+                await self._record(lambda: self._effects.doubt(self.continuation, self._lease, key))
+            raise
+
+    async def _record(self, outcome: Callable[[], Awaitable[Effect]]) -> None:
+        """Record what happened; it did happen, so a store that is away is asked again for the length of a lease."""
+        ends = asyncio.get_running_loop().time() + self._length.total_seconds()
+        while True:
+            try:
+                await outcome()
+            except StoreClosed:
+                raise
+            except (StoreUnavailable, OutcomeUnknown):
+                if asyncio.get_running_loop().time() >= ends:
+                    raise
+                await asyncio.sleep(_RETRY_SECONDS)
+            else:
+                return
 
     async def _until_settled(self, key: str, effect: Effect) -> None:
         stream = EFFECTS.stream_of(effect_id(self.continuation.id, key))
@@ -209,8 +238,7 @@ class Turn(Generic[AnswerT]):
         renewal, self._renewal = self._renewal, None
         if renewal is not None:
             renewal.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await renewal
+            await asyncio.wait({renewal})
 
 
 async def _call(run: Callable[..., object], arguments: Document) -> object:

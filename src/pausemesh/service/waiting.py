@@ -1,7 +1,6 @@
 """Waiting until a question is decided, by whatever process."""
 
 import asyncio
-import contextlib
 from datetime import timedelta
 from typing import Final
 
@@ -70,7 +69,9 @@ def seconds_left(deadline: float | None) -> float:
 
 
 async def sleep_or_wake(woken: asyncio.Event, seconds: float) -> None:
-    """Sleep, or less where somebody sets ``woken``."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await woken.wait()
+    """Sleep until somebody sets ``woken``; after so many seconds it sets itself."""
+    timer = asyncio.get_running_loop().call_later(seconds, woken.set)
+    try:
+        await woken.wait()
+    finally:
+        timer.cancel()

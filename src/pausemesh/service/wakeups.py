@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from pausemesh.core import limits
-from pausemesh.core.errors import StoreError
 from pausemesh.ports import EventStore
 
 _BACKSTOP_SECONDS: Final = 2.0
@@ -48,8 +47,7 @@ class Wakeups:
         self._following.clear()
         if follower is not None:
             follower.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await follower
+            await asyncio.wait({follower})
 
     async def _follow(self) -> None:
         if self._follower is None or self._follower.done():
@@ -58,14 +56,14 @@ class Wakeups:
         await self._following.wait()
 
     async def _run(self) -> None:
-        seq: int | None = None
         while True:
             try:
-                seq = await self._store.last_seq() if seq is None else seq
+                seq = await self._store.last_seq()
                 self._following.set()
+                self._wake_all()
                 async for _ in _with_backstop(self._store.wakeups()):
                     seq = await self._wake_after(seq)
-            except StoreError:
+            except Exception:  # noqa: BLE001 - whoever waits must look again, whatever went wrong
                 self._following.set()
                 self._wake_all()
                 await asyncio.sleep(_BACKSTOP_SECONDS)
@@ -96,11 +94,13 @@ async def _with_backstop(wakeups: AsyncIterator[int]) -> AsyncIterator[None]:
             upcoming = upcoming or asyncio.ensure_future(anext(wakeups))
             done, _ = await asyncio.wait({upcoming}, timeout=_BACKSTOP_SECONDS)
             if done:
-                upcoming.result()
+                try:
+                    upcoming.result()
+                except StopAsyncIteration:
+                    return
                 upcoming = None
             yield None
     finally:
         if upcoming is not None:
             upcoming.cancel()
-            with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
-                await upcoming
+            await asyncio.wait({upcoming})

@@ -39,10 +39,6 @@ class Facts(Protocol):
         """Return a stream with all its events."""
         ...
 
-    def find_last_seq(self) -> int:
-        """Return the greatest seq."""
-        ...
-
 
 class Cleared(NamedTuple):
     """Nothing speaks against the writes; ``heads`` are those they build on, one a write."""

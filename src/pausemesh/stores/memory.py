@@ -35,7 +35,7 @@ from pausemesh.stores.rows import (
     to_micros,
 )
 from pausemesh.stores.wakeups import Wakeups
-from pausemesh.stores.writes import check_lease, check_limit, check_name, check_writes
+from pausemesh.stores.writes import check_lease, check_limit, check_name, check_names, check_seq, check_writes
 
 
 class MemoryEventStore:
@@ -91,6 +91,7 @@ class MemoryEventStore:
     async def load(self, scope: str, stream: str) -> Stream | None:
         """Return the stream with all its events."""
         with self._use() as tables:
+            check_names(scope, stream)
             head = tables.find_head(scope, stream)
             return None if head is None else tables.find_stream(head)
 
@@ -103,6 +104,7 @@ class MemoryEventStore:
     ) -> Sequence[Stream]:
         """Return streams without events, ordered by stream name, those past ``after``."""
         with self._use() as tables:
+            check_names(scope, correlation, after or None)
             check_limit(limit)
             heads = tables.heads_of_correlation(scope, correlation, after, limit)
             return [stream_of(head) for head in heads]
@@ -117,6 +119,7 @@ class MemoryEventStore:
     ) -> Sequence[Stream]:
         """Return open streams without events, ordered by (created_at, stream), past ``after``."""
         with self._use() as tables:
+            check_names(scope, kind, status, after and after[1])
             check_limit(limit)
             heads = tables.open_heads(scope, kind, status, open_position(after), limit)
             return [stream_of(head) for head in heads]
@@ -132,6 +135,7 @@ class MemoryEventStore:
     ) -> Sequence[RecordedAudit]:
         """Return audit rows ordered by (at, id), those past ``after``."""
         with self._use() as tables:
+            check_names(scope)
             check_limit(limit)
             rows = tables.audit_rows(scope, audit_position(after), limit)
             return [recorded_audit(row) for row in rows]
@@ -139,6 +143,8 @@ class MemoryEventStore:
     async def feed(self, after_seq: int, scope: str | None = None, limit: int = 1000) -> Sequence[Recorded]:
         """Return events past ``after_seq`` in commit order."""
         with self._use() as tables:
+            check_seq(after_seq)
+            check_names(scope)
             check_limit(limit)
             return [recorded(row) for row in tables.log_of_scope(after_seq, scope, limit)]
 
@@ -147,6 +153,8 @@ class MemoryEventStore:
     ) -> Sequence[Recorded]:
         """Return the same of the streams of one correlation."""
         with self._use() as tables:
+            check_seq(after_seq)
+            check_names(scope, correlation)
             check_limit(limit)
             rows = tables.log_of_correlation(scope, correlation, after_seq, limit)
             return [recorded(row) for row in rows]
@@ -164,11 +172,13 @@ class MemoryEventStore:
     async def beat(self, scope: str, streams: Sequence[str]) -> None:
         """Set the last beat of the streams to the store's clock."""
         with self._use() as tables:
+            check_names(scope, *streams)
             tables.beat(scope, streams, self._now())
 
     async def take(self, scope: str, stream: str, worker: str, lease: timedelta) -> Lease | Held | None:
         """Take the claim of a stream that is not open, not done, and not held."""
         with self._use() as tables:
+            check_names(scope, stream)
             check_name(worker, "/worker")
             check_lease(lease)
             now = self._now()
@@ -182,6 +192,7 @@ class MemoryEventStore:
     async def take_next(self, scope: str, queue: str, worker: str, lease: timedelta) -> Lease | None:
         """Take the claim of the stream of this queue that has been ready longest."""
         with self._use() as tables:
+            check_names(scope, queue)
             check_name(worker, "/worker")
             check_lease(lease)
             now = self._now()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from pausemesh.core.errors import StoreCorrupt, StreamTooLong
+from pausemesh.core.errors import InvalidRequest, StoreCorrupt, StreamTooLong
 from pausemesh.ports import AuditRow, ClaimColumns, Head, Recorded, RecordedAudit, Stream, Write
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,12 +39,18 @@ def _maybe_micros(value: datetime | None) -> int | None:
 
 def open_position(after: tuple[datetime, str] | None) -> tuple[int, str]:
     """Return a cursor over open streams as it is compared; None stands before them all."""
-    return (BEFORE_ALL_TIMES, "") if after is None else (to_micros(after[0]), after[1])
+    return (BEFORE_ALL_TIMES, "") if after is None else (_cursor_time(after[0]), after[1])
 
 
 def audit_position(after: tuple[datetime, UUID] | None) -> tuple[int, bytes]:
     """Return a cursor over audit rows as it is compared; None stands before them all."""
-    return (BEFORE_ALL_TIMES, b"") if after is None else (to_micros(after[0]), after[1].bytes)
+    return (BEFORE_ALL_TIMES, b"") if after is None else (_cursor_time(after[0]), after[1].bytes)
+
+
+def _cursor_time(value: datetime) -> int:
+    if value.utcoffset() is None:
+        raise InvalidRequest("A time of a cursor has a zone.")
+    return to_micros(value)
 
 
 class HeadRow(NamedTuple):

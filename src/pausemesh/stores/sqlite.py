@@ -33,7 +33,7 @@ from pausemesh.stores.sqlite_reads import SqliteReads
 from pausemesh.stores.sqlite_writer import SqliteWriter
 from pausemesh.stores.sqlite_writes import SqliteWrites
 from pausemesh.stores.wakeups import Wakeups
-from pausemesh.stores.writes import check_lease, check_limit, check_name, check_writes
+from pausemesh.stores.writes import check_lease, check_limit, check_name, check_names, check_seq, check_writes
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class SqliteEventStore:
         self._closed = False
         self._poller = SqlitePoller(path, self._announce, seconds=call_seconds)
         self._wakeups = Wakeups(self._poller)
-        self._reading: Inbox[SqliteReads] = Inbox()
+        self._reading: Inbox[SqliteReads] = Inbox(StoreUnavailable)
         self._writer = SqliteWriter(
             path,
             clock,
@@ -123,17 +123,20 @@ class SqliteEventStore:
 
     async def load(self, scope: str, stream: str) -> Stream | None:
         """Return the stream with all its events."""
+        check_names(scope, stream)
         return await self._read(lambda step: step.load(scope, stream))
 
     async def load_many(self, refs: Sequence[tuple[str, str]]) -> Sequence[Stream | None]:
         """Return the streams named by (scope, stream), in that order."""
         wanted = tuple(refs)
+        check_names(*[name for ref in wanted for name in ref])
         return await self._read(lambda step: [step.load(*ref) for ref in wanted])
 
     async def list_by_correlation(
         self, scope: str, correlation: str, after: str = "", limit: int = 50
     ) -> Sequence[Stream]:
         """Return streams without events, ordered by stream name, those past ``after``."""
+        check_names(scope, correlation, after or None)
         check_limit(limit)
         return await self._read(lambda step: step.list_by_correlation(scope, correlation, after, limit))
 
@@ -146,6 +149,7 @@ class SqliteEventStore:
         limit: int = 50,
     ) -> Sequence[Stream]:
         """Return open streams without events, ordered by (created_at, stream), past ``after``."""
+        check_names(scope, kind, status, after and after[1])
         check_limit(limit)
         position = open_position(after)
         return await self._read(lambda step: step.list_by_status(scope, kind, status, position, limit))
@@ -160,12 +164,15 @@ class SqliteEventStore:
         self, scope: str, after: tuple[datetime, UUID] | None = None, limit: int = 50
     ) -> Sequence[RecordedAudit]:
         """Return audit rows ordered by (at, id), those past ``after``."""
+        check_names(scope)
         check_limit(limit)
         position = audit_position(after)
         return await self._read(lambda step: step.list_audit(scope, position, limit))
 
     async def feed(self, after_seq: int, scope: str | None = None, limit: int = 1000) -> Sequence[Recorded]:
         """Return events past ``after_seq`` in commit order."""
+        check_seq(after_seq)
+        check_names(scope)
         check_limit(limit)
         return await self._read(lambda step: step.feed(after_seq, scope, limit))
 
@@ -173,6 +180,8 @@ class SqliteEventStore:
         self, scope: str, correlation: str, after_seq: int, limit: int = 1000
     ) -> Sequence[Recorded]:
         """Return the same of the streams of one correlation."""
+        check_seq(after_seq)
+        check_names(scope, correlation)
         check_limit(limit)
         return await self._read(lambda step: step.feed_of_correlation(scope, correlation, after_seq, limit))
 
@@ -189,18 +198,21 @@ class SqliteEventStore:
 
     async def beat(self, scope: str, streams: Sequence[str]) -> None:
         """Set the last beat of the streams to the store's clock."""
+        check_names(scope, *streams)
         beating = tuple(streams)
         weight = min(len(beating), limits.WRITES_PER_FLUSH)
         await self._write(lambda step: step.beat(scope, beating), weight=weight)
 
     async def take(self, scope: str, stream: str, worker: str, lease: timedelta) -> Lease | Held | None:
         """Take the claim of a stream that is not open, not done, and not held."""
+        check_names(scope, stream)
         check_name(worker, "/worker")
         check_lease(lease)
         return await self._write(lambda step: step.take(scope, stream, worker, lease), repeatable=False)
 
     async def take_next(self, scope: str, queue: str, worker: str, lease: timedelta) -> Lease | None:
         """Take the claim of the stream of this queue that has been ready longest."""
+        check_names(scope, queue)
         check_name(worker, "/worker")
         check_lease(lease)
         return await self._write(lambda step: step.take_next(scope, queue, worker, lease), repeatable=False)
@@ -240,17 +252,14 @@ class SqliteEventStore:
 
     async def _read(self, work: Callable[[SqliteReads], T]) -> T:
         self._refuse_fork()
-        call: Call[SqliteReads, T] = Call(work, seconds=self._call_seconds)
-        self._reading.put(call)
-        return await call.future
+        return await self._reading.ask(Call(work, seconds=self._call_seconds))
 
     async def _write(self, work: Callable[[SqliteWrites], T], *, weight: int = 1, repeatable: bool = True) -> T:
         self._refuse_fork()
         if self._closed:
             raise StoreClosed
         call: Call[SqliteWrites, T] = Call(work, seconds=self._call_seconds, weight=weight, repeatable=repeatable)
-        self._writer.inbox.put(call)
-        return await call.future
+        return await self._writer.inbox.ask(call)
 
     def _refuse_fork(self) -> None:
         if os.getpid() != self._pid:

@@ -4,9 +4,8 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from pausemesh.core.errors import PauseMeshError
 from pausemesh.stores.background import Background
-from pausemesh.stores.calls import Call, Inbox, send_replies
+from pausemesh.stores.calls import Call, Inbox, part_late, send_replies, waited_too_long
 from pausemesh.stores.sqlite_connection import SqliteConnection, translate
 from pausemesh.stores.sqlite_reads import SqliteReads
 from pausemesh.stores.statements import statement
@@ -38,16 +37,17 @@ class SqliteReader:
 
     def _run(self) -> None:
         while calls := self._inbox.take(_CALLS_PER_SNAPSHOT):
-            wanted = [call for call in calls if not call.future.cancelled()]
-            send_replies([(call, reply) for call, reply in self._serve(wanted)])
+            send_replies(self._serve(calls))
         self._drop_connection()
 
     def _serve(self, calls: list[ReadCall]) -> list[tuple[ReadCall, object]]:
+        calls, late = part_late(calls)
+        refusals: list[tuple[ReadCall, object]] = [(call, waited_too_long()) for call in late]
         try:
-            return self._look_up(calls)
+            return refusals + self._look_up(calls)
         except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it
             self._drop_connection()
-            return [(call, _meaning(error)) for call in calls]
+            return refusals + [(call, _meaning(error)) for call in calls]
 
     def _look_up(self, calls: list[ReadCall]) -> list[tuple[ReadCall, object]]:
         connection = self._connect()
@@ -72,7 +72,9 @@ class SqliteReader:
 def _reply_to(call: ReadCall, reads: SqliteReads) -> object:
     try:
         return call.work(reads)
-    except PauseMeshError as error:
+    except apsw.Error:
+        raise
+    except Exception as error:  # noqa: BLE001 - what a call alone is to blame for hurts no other
         return error
 
 

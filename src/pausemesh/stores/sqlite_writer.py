@@ -1,7 +1,7 @@
 """The one thread that writes to a SQLite file: calls that wait share a commit."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -12,7 +12,7 @@ from pausemesh.core import limits
 from pausemesh.core.errors import OutcomeUnknown, PauseMeshError, StoreUnavailable
 from pausemesh.ports import Clock, CrashPoint
 from pausemesh.stores.background import Background
-from pausemesh.stores.calls import Call, Inbox, send_replies
+from pausemesh.stores.calls import Call, Inbox, part_late, send_replies, waited_too_long
 from pausemesh.stores.rows import to_micros
 from pausemesh.stores.sqlite_connection import SqliteConnection, translate
 from pausemesh.stores.sqlite_schema import prepare_schema, verify_schema
@@ -62,7 +62,7 @@ class SqliteWriter:
         self._wakeups = wakeups
         self._fault = fault
         self._connection: SqliteConnection | None = None
-        self.inbox: Inbox[SqliteWrites] = Inbox()
+        self.inbox: Inbox[SqliteWrites] = Inbox(OutcomeUnknown)
         self.opened: Future[None] = Future()
         self.opened.set_running_or_notify_cancel()  # so that no waiter can cancel it
         self.background = Background(self._run, "pausemesh-sqlite-writer")
@@ -75,7 +75,7 @@ class SqliteWriter:
             return
         self.opened.set_result(None)
         while calls := self.inbox.take(limits.WRITES_PER_FLUSH):
-            send_replies(self._serve(list(_still_wanted(calls))))
+            send_replies(self._serve(calls))
         self._drop_connection()
 
     def _create(self) -> None:
@@ -102,12 +102,10 @@ class SqliteWriter:
         """Do the calls together; where one of them fails, each on its own, so that it hurts no other."""
         replies: list[_Reply] = []
         while calls:
-            now = time.monotonic()
-            late = [call for call in calls if call.deadline <= now]
-            if late:
-                replies += [(call, StoreUnavailable("It waited too long.")) for call in late]
-                calls = [call for call in calls if call.deadline > now]
-                continue
+            calls, late = part_late(calls)
+            replies += [(call, waited_too_long()) for call in late]
+            if not calls:
+                break
             try:
                 return replies + self._attempt(calls, min(call.deadline for call in calls))
             except apsw.BusyError:
@@ -193,10 +191,6 @@ class SqliteWriter:
     def _reach(self, point: CrashPoint) -> None:
         if self._fault is not None:
             self._fault(point)
-
-
-def _still_wanted(calls: list[WriteCall]) -> Iterator[WriteCall]:
-    return (call for call in calls if not call.future.cancelled())
 
 
 def _reply_to(call: WriteCall, writes: SqliteWrites, connection: SqliteConnection) -> object:

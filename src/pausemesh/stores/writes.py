@@ -44,6 +44,27 @@ def check_name(value: object, place: str) -> None:
         raise InvalidRequest(issues=[Issue(place, "text", _NAME)])
 
 
+def check_names(*names: object) -> None:
+    """Pass names of what is looked for, as ``check_name``; None is passed too.
+
+    Raises:
+        InvalidRequest: one is anything else.
+    """
+    for name in names:
+        if name is not None:
+            check_name(name, "")
+
+
+def check_seq(seq: int) -> None:
+    """Pass a place in the log.
+
+    Raises:
+        InvalidRequest: it is not an integer of 64 bits.
+    """
+    if not _is_a(seq, int) or not -_INTEGER_BELOW <= seq < _INTEGER_BELOW:
+        raise InvalidRequest(issues=[Issue("/after_seq", "seq", "must be an integer")])
+
+
 def check_lease(lease: timedelta) -> None:
     """Pass the length of a lease.
 

@@ -11,7 +11,6 @@ import pytest
 
 from pausemesh.ports import Appended, EventStore, Held, Lease, Reason, Write
 from pausemesh.testing.clock import ManualClock
-from pausemesh.testing.conformance_lists import WAIT_SECONDS, listen
 from pausemesh.testing.conformance_givens import (
     SCOPE,
     SECOND,
@@ -26,6 +25,7 @@ from pausemesh.testing.conformance_givens import (
     taken,
     write,
 )
+from pausemesh.testing.conformance_lists import WAIT_SECONDS, listen
 
 
 @pytest.mark.anyio

@@ -3,6 +3,7 @@
 # ruff: noqa: D102 - a test's name is its sentence
 
 import dataclasses
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -81,6 +82,39 @@ class MalformedContract:
         late = clock.now() + SECOND / 1_000_000
         with pytest.raises(InvalidRequest):
             await store.append(write("a", head=head(due_at=late)))
+
+    async def test_what_no_stream_can_be_called_is_refused_wherever_it_is_asked_for(self, store: EventStore) -> None:
+        asked: list[Callable[[str], Awaitable[object]]] = [
+            lambda bad: store.load(SCOPE, bad),
+            lambda bad: store.load(bad, "a"),
+            lambda bad: store.load_many([(SCOPE, "a"), (SCOPE, bad)]),
+            lambda bad: store.list_by_correlation(SCOPE, bad),
+            lambda bad: store.list_by_correlation(SCOPE, "c", after=f"a{bad}\0"),
+            lambda bad: store.list_by_status(SCOPE, "thing", bad),
+            store.list_audit,
+            lambda bad: store.feed(0, bad),
+            lambda bad: store.feed_of_correlation(SCOPE, bad, 0),
+            lambda bad: store.beat(SCOPE, ["a", bad]),
+            lambda bad: store.take(SCOPE, bad, "ann", SECOND),
+            lambda bad: store.take_next(SCOPE, bad, "ann", SECOND),
+        ]
+        for ask in asked:
+            for bad in ("", "\0", _SURROGATE):
+                with pytest.raises(InvalidRequest):
+                    await ask(bad)
+
+    async def test_a_cursor_that_no_list_gave_is_refused(self, store: EventStore, clock: ManualClock) -> None:
+        with pytest.raises(InvalidRequest):
+            await store.list_by_status(SCOPE, "thing", "pending", (_NAIVE, "a"))
+        with pytest.raises(InvalidRequest):
+            await store.list_by_status(SCOPE, "thing", "pending", (clock.now(), _SURROGATE))
+        with pytest.raises(InvalidRequest):
+            await store.list_audit(SCOPE, (_NAIVE, audit_row().id))
+        for seq in (2**63, -(2**63) - 1):
+            with pytest.raises(InvalidRequest):
+                await store.feed(seq)
+            with pytest.raises(InvalidRequest):
+                await store.feed_of_correlation(SCOPE, "c", seq)
 
     async def test_names_of_any_script_and_content_of_any_bytes_come_back_whole(self, store: EventStore) -> None:
         names = ["ü", "空港", "🛫 ", "a'b\"c", "%_\\", "\x01\u202e"]

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, TextIO
 from cyclopts import Parameter
 from rich.console import Console
 
+from pausemesh import PauseMeshError
 from pausemesh.cli.demo.plans import Plan
 from pausemesh.cli.demo.report import Report
 from pausemesh.cli.demo.rounds import Round
@@ -67,10 +68,10 @@ def demo(
     lines = Lines(_console(file=sys.stderr) if as_json else report_to)
     with contextlib.ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausemesh-demo-")))
-        if (folder / DATABASE).exists():
-            print(f"There is a {DATABASE} in {folder} already; name another folder.", file=sys.stderr)
+        problem = _prepare(folder)
+        if problem is not None:
+            print(problem, file=sys.stderr)
             return 1
-        folder.mkdir(parents=True, exist_ok=True)
         report = _run(folder, random.randrange(_SEEDS) if seed is None else seed, lines)  # noqa: S311 - no secret
     if as_json:
         print(json.dumps(report.to_json(), indent=2))
@@ -84,12 +85,25 @@ def _console(file: TextIO) -> Console:
     return Console(file=file, width=None if file.isatty() else _PLAIN_WIDTH)
 
 
+def _prepare(folder: Path) -> str | None:
+    """Make the folder; return why it cannot be used, if so."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"The folder {folder} cannot be made: {error.strerror}."
+    if (folder / DATABASE).exists():
+        return f"There is a {DATABASE} in {folder} already; name another folder."
+    return None
+
+
 def _run(folder: Path, seed: int, lines: Lines) -> Report:
     rounds, trouble = tuple[Round, ...](), None
     try:
         rounds = asyncio.run(_until_terminated(tell_story(folder, seed=seed, progress=lines)))
     except TimeoutError:
         trouble = f"it took longer than {LONGEST_SECONDS:g} s"
+    except PauseMeshError as error:
+        trouble = f"it ended early: {error}"
     return Report(rounds=rounds, seed=seed, seconds=lines.seconds, trouble=trouble)
 
 

@@ -29,6 +29,7 @@ class GoingOn:
 
     Attributes:
         holders: in the order in which they held the claim.
+        notified: how often somebody was notified of the question again.
         doubt: the code with which the effect was in doubt, if it was.
         settled: what evidence made of it.
         evidence: what was seen at the airline.
@@ -38,6 +39,7 @@ class GoingOn:
     """
 
     holders: tuple[Holder, ...]
+    notified: int = 0
     doubt: str | None = None
     settled: str | None = None
     evidence: str | None = None
@@ -72,15 +74,9 @@ async def go_on(stage: Stage, plan: Plan) -> GoingOn:
     first, fence = await _first_to_claim(pair)
     twin = pair[1] if first is pair[0] else pair[0]
     stage.progress.tell(plan, f"process {first.pid} goes on under fence {fence}, process {twin.pid} waits")
-    if plan.fate is Fate.FINISHES:
-        return await _finish(stage, plan, first, twin, fence)
-    if plan.halt_at is not Step.CLAIMED:
-        await first.until(*([] if plan.halt_at is None else [plan.halt_at]))
-    await _strike(stage, plan, first)
-    seen = await _take_over(stage, plan, twin, Holder(fence=fence, end=plan.fate.value))
-    if plan.fate is Fate.KILLED:
-        return seen
-    return dataclasses.replace(seen, refusals=await _wake_up(stage, plan, first))
+    seen = await _see_through(stage, plan, first, twin, fence)
+    notices = sum(1 for child in pair for line in child.said if line["step"] == Step.NOTIFIED)
+    return dataclasses.replace(seen, notified=notices)
 
 
 async def look_back(stage: Stage, plan: Plan, evening: Evening) -> Aftermath:
@@ -116,6 +112,18 @@ async def _first_to_claim(pair: list[Child]) -> tuple[Child, int]:
     if len(fences) > 1:
         raise BrokenRoundError("both assistants hold the claim at once")
     return next(iter(fences.items()))
+
+
+async def _see_through(stage: Stage, plan: Plan, first: Child, twin: Child, fence: int) -> GoingOn:
+    if plan.halt_at is None:
+        return await _finish(stage, plan, first, twin, fence)
+    if plan.halt_at is not Step.CLAIMED:
+        await first.until(plan.halt_at)
+    await _strike(stage, plan, first)
+    seen = await _take_over(stage, plan, twin, Holder(fence=fence, end=plan.fate.value))
+    if plan.fate is Fate.KILLED:
+        return seen
+    return dataclasses.replace(seen, refusals=await _wake_up(stage, plan, first))
 
 
 async def _finish(stage: Stage, plan: Plan, first: Child, twin: Child, fence: int) -> GoingOn:

@@ -37,8 +37,9 @@ class Report:
     @property
     def violations(self) -> tuple[str, ...]:
         """A sentence for each expectation that was not met; none where all is as it must be."""
-        trouble = () if self.trouble is None else (self.trouble,)
-        return (*trouble, *(sentence for one in self.rounds for sentence in violations(one)))
+        trouble = self.trouble or (None if self.rounds else "no round was run")
+        of_rounds = (sentence for one in self.rounds for sentence in violations(one))
+        return (*(() if trouble is None else (trouble,)), *of_rounds)
 
     @property
     def exit_code(self) -> int:
@@ -94,8 +95,8 @@ def _cells(one: Round) -> tuple[str, ...]:
 def _answers(seen: Morning) -> str:
     won = [f"desk {told.desk}, {told.call.way}: {_body(told)}" for told in seen.winners]
     lost = [f"{count} {code}" for code, count in seen.losses.items()]
-    differing = "identical" if seen.differing == 0 else f"{seen.differing} DIFFER"
-    return "\n".join([*(won or ["nobody"]), *lost, f"{len(seen.repeats)}, {differing}"])
+    differing = "identical" if seen.differing == 0 else f"but {seen.differing} differ"
+    return "\n".join([*(won or ["nobody"]), *lost, f"{len(seen.repeats)} repeats {differing}"])
 
 
 def _claim_and_booking(seen: GoingOn) -> tuple[str, str]:

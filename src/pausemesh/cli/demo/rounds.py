@@ -73,6 +73,7 @@ def _of_going_on(plan: Plan, seen: GoingOn) -> Iterator[Expectation]:
     last = Holder(fence=1 if plan.fate is Fate.FINISHES else 2, end="done")
     first = () if plan.fate is Fate.FINISHES else (Holder(fence=1, end=plan.fate.value),)
     yield seen.holders == (*first, last), f"the claim was held by {seen.holders}"
+    yield seen.notified == 0, f"somebody was notified {seen.notified} times of a question that was answered"
     doubt = None if plan.settled is None else "EFFECT_UNKNOWN"
     yield seen.doubt == doubt, f"the booking's doubt was {seen.doubt} and not {doubt}"
     yield seen.settled == plan.settled, f"the booking was settled as {seen.settled} and not {plan.settled}"

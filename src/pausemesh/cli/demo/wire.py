@@ -3,6 +3,7 @@
 import asyncio
 import enum
 import json
+import os
 import sys
 from typing import Any
 
@@ -27,8 +28,11 @@ class Step(enum.StrEnum):
 
 
 def say(step: Step, **members: Any) -> None:
-    """Report a step; ``members`` are plain JSON."""
-    print(json.dumps({"step": step, **members}), flush=True)
+    """Report a step; ``members`` are plain JSON. Where nobody listens any more, the process ends at once."""
+    try:
+        print(json.dumps({"step": step, **members}), flush=True)
+    except BrokenPipeError:
+        os._exit(1)
 
 
 async def hear() -> dict[str, Any] | None:
