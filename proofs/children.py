@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -43,12 +44,18 @@ class Voice:
 
 
 class Child:
-    """A parent's view of a child."""
+    """A parent's view of a child.
+
+    Attributes:
+        ended: it will say no more.
+        unheard: lines that came together with one that was waited for.
+    """
 
     def __init__(self, name: str, pid: int, hearing: int, telling: int) -> None:
         self.name = name
         self.pid = pid
         self.ended = False
+        self.unheard: deque[Line] = deque()
         self._hearing = hearing
         self._telling = telling
         self._rest = b""
@@ -153,17 +160,36 @@ class Family:
 
 
 def heard(children: Sequence[Child], seconds: float = _SILENCE_SECONDS) -> list[tuple[Child, Line]]:
-    """Return what any of the children say within so many seconds, as soon as one says something."""
-    ready, _, _ = select.select([child for child in children if not child.ended], [], [], seconds)
-    return [(child, line) for child in ready for line in child.lines()]
+    """Return what any of the children say within so many seconds, as soon as one says something or has ended."""
+    deadline = time.monotonic() + seconds
+    listening = [child for child in children if not child.ended]
+    found: list[tuple[Child, Line]] = []
+    while not found and (left := deadline - time.monotonic()) > 0:
+        ready, _, _ = select.select(listening, [], [], left)
+        found = [(child, line) for child in ready for line in child.lines()]
+        if any(child.ended for child in listening):
+            break
+    return found
 
 
-def next_line(child: Child, lines: Iterator[Line], wanted: str) -> Line:
-    """Return the next line, which must have this member."""
-    line = next(lines, None)
-    if line is None or wanted not in line:
-        raise ChildError(f"{child.name} ended, or did not say {wanted}: {line}")
-    return line
+def one_from_each(children: Sequence[Child], wanted: str) -> list[Line]:
+    """Wait for the next line of each child, and return them in order; what a child says beyond it is kept.
+
+    Raises:
+        ChildError: one ended, stayed silent, or said a line without the wanted member.
+    """
+    while missing := [child for child in children if not child.unheard]:
+        ended = [child.name for child in missing if child.ended]
+        found = heard(missing) if not ended else []
+        for child, line in found:
+            child.unheard.append(line)
+        if ended or (not found and not any(child.ended for child in missing)):
+            raise ChildError(f"{', '.join(ended) or 'somebody'} did not say {wanted}")
+    lines = [child.unheard.popleft() for child in children]
+    for child, line in zip(children, lines, strict=True):
+        if wanted not in line:
+            raise ChildError(f"{child.name} did not say {wanted}, but {sorted(line)}")
+    return lines
 
 
 def lines_of(child: Child, seconds: float = _SILENCE_SECONDS) -> Iterator[Line]:
@@ -173,12 +199,11 @@ def lines_of(child: Child, seconds: float = _SILENCE_SECONDS) -> Iterator[Line]:
         ChildError: it failed, or said nothing for so long.
     """
     while True:
-        before = time.monotonic()
         found = heard([child], seconds)
         yield from (line for _, line in found)
         if child.ended:
             return
-        if not found and time.monotonic() - before >= seconds:
+        if not found:
             raise ChildError(f"{child.name} said nothing for {seconds:g} s")
 
 

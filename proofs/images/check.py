@@ -5,27 +5,15 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import apsw
+
 import pausemesh
 from pausemesh.core.errors import StoreError
-from pausemesh.ports import Appended, Write
+from pausemesh.ports import Appended, EventStore, Write
 from pausemesh.stores.sqlite import SqliteEventStore
-from proofs.images.life import SCOPE, Claimed, write_to
+from proofs.images.life import SCOPE, write_to
+from proofs.images.moment import Moment
 from proofs.stored_file import EventRow, StoredFile
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Promised:
-    """What callers had been told before the power was cut.
-
-    Attributes:
-        calls: all that were made until then, by number.
-        acknowledged: the numbers of those that were done.
-        claims: that were taken.
-    """
-
-    calls: Sequence[tuple[Write, ...]]
-    acknowledged: Sequence[int]
-    claims: Sequence[Claimed]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,31 +24,37 @@ class Found:
     flaws: list[str]
 
 
-async def look(image: Path, promised: Promised, choices: random.Random) -> Found:
+async def look(image: Path, promised: Moment, choices: random.Random) -> Found:
     """Open the image, look everything up, and go on with it."""
     try:
         store = await SqliteEventStore.open(image, pausemesh.SystemClock())
     except StoreError as error:
         return Found([], [f"it does not open: {error.code} {error}"])
     try:
-        stored = StoredFile(image)
-        flaws = [*stored.flaws(), *_halves(promised.calls, stored)]
-        result = await store.append(write_to("afterwards", 0, choices))
-        if not isinstance(result, Appended):
-            flaws.append(f"nothing can be appended: {result}")
+        return await _look(store, image, promised, choices)
+    except apsw.Error as error:
+        return Found([], [f"it cannot be read: {error!r}"])
     finally:
         await store.close()
+
+
+async def _look(store: EventStore, image: Path, promised: Moment, choices: random.Random) -> Found:
+    stored = StoredFile(image)
+    flaws = [*stored.flaws(), *_halves(promised.calls, stored)]
+    result = await store.append(write_to("afterwards", 0, choices))
+    if not isinstance(result, Appended):
+        flaws.append(f"nothing can be appended: {result}")
     return Found([*_lost_calls(promised, stored), *_lost_claims(promised, stored)], flaws)
 
 
-def _lost_calls(promised: Promised, stored: StoredFile) -> Iterator[str]:
+def _lost_calls(promised: Moment, stored: StoredFile) -> Iterator[str]:
     for number in promised.acknowledged:
         lost = [write.stream for write in promised.calls[number] if not _is_there(write, stored)]
         if lost:
             yield f"call {number} was acknowledged, and is lost in {lost}"
 
 
-def _lost_claims(promised: Promised, stored: StoredFile) -> Iterator[str]:
+def _lost_claims(promised: Moment, stored: StoredFile) -> Iterator[str]:
     for claim in promised.claims:
         found = stored.streams.get((SCOPE, claim.stream))
         if found is None or found.head is None or found.head.fence < claim.fence:

@@ -54,6 +54,13 @@ class Disk:
         self._kept: dict[str, _Content] = {}
         self._unsure: dict[str, list[Change]] = {}
 
+    def copy(self) -> "Disk":
+        """Return a disk in the same state."""
+        other = Disk()
+        other._kept = {file: None if kept is None else bytearray(kept) for file, kept in self._kept.items()}
+        other._unsure = {file: list(changes) for file, changes in self._unsure.items()}
+        return other
+
     def take(self, step: Step) -> None:
         """Let a step happen."""
         if isinstance(step, Synced):

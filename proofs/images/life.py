@@ -4,9 +4,13 @@ import asyncio
 import dataclasses
 import random
 import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
+
+import apsw
 
 import pausemesh
 from pausemesh.ports import Appended, AuditRow, EventStore, Head, Lease, NewEvent, Write
@@ -14,10 +18,18 @@ from pausemesh.stores.sqlite import SqliteEventStore
 from proofs.images.disk import Step
 from proofs.images.recording import recording
 
+FILE: Final = "mesh.db"
 SCOPE: Final = "default"
 _CALLERS: Final = 6
 _CALLS_PER_CALLER: Final = 14
 _LEASE: Final = timedelta(minutes=1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Begun:
+    """A call was made, by its number."""
+
+    call: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,49 +47,78 @@ class Claimed:
     fence: int
 
 
-Mark = Step | Acknowledged | Claimed
+Mark = Step | Begun | Acknowledged | Claimed
 
 
 class Life:
     """What happened to a file, step by step.
+
+    Args:
+        calls: those of an earlier life.
 
     Attributes:
         marks: steps of the disk and words to callers, in their order.
         calls: what was appended, by number, acknowledged or not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, calls: Sequence[tuple[Write, ...]] = ()) -> None:
         self.marks: list[Mark] = []
-        self.calls: list[tuple[Write, ...]] = []
+        self.calls = list(calls)
 
     async def append(self, store: EventStore, *writes: Write) -> None:
         """Append, and note the acknowledgement."""
-        number = len(self.calls)
         self.calls.append(writes)
-        result = await store.append(*writes)
+        await self.append_again(store, len(self.calls) - 1)
+
+    async def append_again(self, store: EventStore, number: int) -> None:
+        """Append what may be there already, and note the acknowledgement."""
+        self.marks.append(Begun(number))
+        result = await store.append(*self.calls[number])
         assert isinstance(result, Appended), result
         self.marks.append(Acknowledged(number))
 
     async def take(self, store: EventStore, stream: str) -> None:
-        """Take a claim, note it, and finish or give it back."""
+        """Take a claim, note it, and give it back."""
         lease = await store.take(SCOPE, stream, "worker", _LEASE)
         assert isinstance(lease, Lease), lease
         self.marks.append(Claimed(stream, lease.fence))
         await store.release(lease)
 
+    @asynccontextmanager
+    async def recorded(self, folder: Path, connection: type[apsw.Connection]) -> AsyncIterator[EventStore]:
+        """Record what happens to the file in a folder; how it is closed in good order is left out."""
+        with recording(folder, self.marks.append, connection):
+            store = await SqliteEventStore.open(folder / FILE, pausemesh.SystemClock())
+            try:
+                yield store
+            finally:
+                length = len(self.marks)
+                await store.close()
+                del self.marks[length:]
 
-async def live(folder: Path, choices: random.Random, *, relaxed: bool) -> Life:
+
+async def live(folder: Path, choices: random.Random, connection: type[apsw.Connection]) -> Life:
     """Record a file's life from nothing on."""
     life = Life()
-    with recording(folder, life.marks.append, relaxed=relaxed):
-        store = await SqliteEventStore.open(folder / "mesh.db", pausemesh.SystemClock())
-        try:
-            callers = [_call(life, store, f"caller-{number}", choices) for number in range(_CALLERS)]
-            await asyncio.gather(*callers)
-        finally:
-            length = len(life.marks)
-            await store.close()
-            del life.marks[length:]
+    async with life.recorded(folder, connection) as store:
+        callers = [_call(life, store, f"caller-{number}", choices) for number in range(_CALLERS)]
+        await asyncio.gather(*callers)
+    return life
+
+
+async def live_on(
+    folder: Path,
+    calls: Sequence[tuple[Write, ...]],
+    unanswered: Sequence[int],
+    choices: random.Random,
+    connection: type[apsw.Connection],
+) -> Life:
+    """Record what a process does that finds the file after a kill: it sends again what nobody had an answer to."""
+    life = Life(calls)
+    async with life.recorded(folder, connection) as store:
+        for number in unanswered:
+            await life.append_again(store, number)
+        await _call(life, store, "successor", choices)
     return life
 
 

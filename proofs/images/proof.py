@@ -4,53 +4,79 @@ import asyncio
 import dataclasses
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
+
+import apsw
 
 from proofs.children import Line, in_lanes
-from proofs.images.check import Promised, look
-from proofs.images.disk import Deleted, Disk, Synced, Truncated, Written
-from proofs.images.life import Acknowledged, Claimed, Life, live
+from proofs.images.check import look
+from proofs.images.life import FILE, Life, live, live_on
+from proofs.images.moment import Moment, anywhere, before_syncs, moments, rather_early
+from proofs.images.recording import CarelessConnection, RelaxedConnection
 from proofs.places import folder_in_memory
 from proofs.report import NONE, SOME, Report, exactly
 
 _IMAGES_PER_LIFE: Final = 100
+_IMAGES_PER_KILL: Final = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many images, and how many of the control."""
+    """How many images of power cuts, how many where a kill came first, and how many of each control."""
 
     rounds: int
-    relaxed: int
+    after_kills: int
+    controls: int
 
 
-QUICK: Final = Size(rounds=20_000, relaxed=1_000)
-SHORT: Final = Size(rounds=1_000, relaxed=100)
+QUICK: Final = Size(rounds=20_000, after_kills=2_000, controls=1_000)
+SHORT: Final = Size(rounds=1_000, after_kills=100, controls=150)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How images come about: by a power cut, at once or when a successor of a killed process is at work."""
+
+    name: str
+    killed_first: bool
+    connection: type[apsw.Connection] = apsw.Connection
+
+    @property
+    def is_control(self) -> bool:
+        """Whether something is broken on purpose, so that losses are wanted."""
+        return self.connection is not apsw.Connection
+
+
+CUT: Final = Way(name="a power cut", killed_first=False)
+KILL: Final = Way(name="a kill and a power cut", killed_first=True)
+CONTROLS: Final = (
+    Way(name="control: synchronous=NORMAL", killed_first=False, connection=RelaxedConnection),
+    Way(name="control: a successor that does not sync", killed_first=True, connection=CarelessConnection),
+)
 
 
 def run(size: Size, seed: int, lanes: int) -> Report:
     """Cut the power at random points of recorded lives."""
     report = Report("images", seed)
-    counted = _all_images(report, size.rounds, lanes, relaxed=False)
-    promise = "what is acknowledged survives a power cut"
-    report.count(promise, size.rounds, "images opened", counted["images"], exactly(size.rounds))
-    report.count(promise, size.rounds, "images in which something unsynced was lost", counted["forgetful"], SOME)
-    report.count(promise, size.rounds, "acknowledged calls looked up", counted["acknowledged"], SOME)
-    report.count(promise, size.rounds, "images that lost an acknowledged call", counted["lost"], NONE)
-    report.count("a file is whole after a power cut", size.rounds, "images that are not whole", counted["flawed"], NONE)
-    control = _all_images(report, size.relaxed, lanes, relaxed=True)
-    report.count(
-        "control: synchronous=NORMAL", size.relaxed, "images that lost an acknowledged call", control["lost"], SOME
-    )
-    report.count("control: synchronous=NORMAL", size.relaxed, "images that are not whole", control["flawed"], NONE)
+    for way, rounds in ((CUT, size.rounds), (KILL, size.after_kills)):
+        counted = _all_images(report, way, rounds, lanes)
+        promise = f"what is acknowledged survives {way.name}"
+        report.count(promise, rounds, "images opened", counted["images"], exactly(rounds))
+        report.count(promise, rounds, "images that lack something unsynced", counted["forgetful"], SOME)
+        report.count(promise, rounds, "acknowledged calls looked up", counted["acknowledged"], SOME)
+        report.count(promise, rounds, "images that lost an acknowledged call", counted["lost"], NONE)
+        report.count(promise, rounds, "images that are not whole", counted["flawed"], NONE)
+    for way in CONTROLS:
+        counted = _all_images(report, way, size.controls, lanes)
+        report.count(way.name, size.controls, "images that lost an acknowledged call", counted["lost"], SOME)
+        report.count(way.name, size.controls, "images that are not whole", counted["flawed"], NONE)
     return report
 
 
-def _all_images(report: Report, images: int, lanes: int, *, relaxed: bool) -> Counter[str]:
+def _all_images(report: Report, way: Way, images: int, lanes: int) -> Counter[str]:
     share = [len(range(lane, images, lanes)) for lane in range(lanes)]
-    found = in_lanes(lambda lane: _images_of_a_lane(share[lane], f"{report.seed}-{lane}", relaxed=relaxed), lanes)
+    found = in_lanes(lambda lane: _Lane(f"{report.seed}, {way.name}, lane {lane}", way).make(share[lane]), lanes)
     counted: Counter[str] = Counter()
     for line in found:
         report.fail(line.pop("messages"))
@@ -58,52 +84,63 @@ def _all_images(report: Report, images: int, lanes: int, *, relaxed: bool) -> Co
     return counted
 
 
-def _images_of_a_lane(images: int, name: str, *, relaxed: bool) -> Line:
-    counted: Counter[str] = Counter()
-    messages: list[str] = []
-    for number, first in enumerate(range(0, images, _IMAGES_PER_LIFE)):
-        life_name = f"{name}-{number}"
-        wanted = min(_IMAGES_PER_LIFE, images - first)
-        messages += asyncio.run(_cut_a_life(life_name, wanted, counted, relaxed=relaxed))
-    return {**counted, "messages": messages[:20]}
+class _Lane:
+    """One lane's images.
 
+    Args:
+        name: seeds what is random.
+        way: how they come about.
+    """
 
-async def _cut_a_life(name: str, images: int, counted: Counter[str], *, relaxed: bool) -> list[str]:
-    choices = random.Random(name)
-    messages: list[str] = []
-    with folder_in_memory() as folder:
-        life = await live(Path(folder), choices, relaxed=relaxed)
-    for point, disk, promised in _cuts(life, images, choices):
-        files, forgetful = disk.files_after_a_cut(choices)
+    def __init__(self, name: str, way: Way) -> None:
+        self._name = name
+        self._way = way
+        self._counted: Counter[str] = Counter()
+        self._messages: list[str] = []
+
+    def make(self, images: int) -> Line:
+        for first in range(0, images, _IMAGES_PER_LIFE):
+            name = f"{self._name}, from {first}"
+            asyncio.run(self._cut_a_life(name, min(_IMAGES_PER_LIFE, images - first)))
+        return {**self._counted, "messages": self._messages}
+
+    async def _cut_a_life(self, name: str, images: int) -> None:
+        choices = random.Random(name)
         with folder_in_memory() as folder:
-            for file, content in files.items():
-                (Path(folder) / file).write_bytes(content)
-            found = await look(Path(folder) / "mesh.db", promised, choices)
-        counted["images"] += 1
-        counted["forgetful"] += forgetful
-        counted["acknowledged"] += len(promised.acknowledged)
-        counted["lost"] += bool(found.lost)
-        counted["flawed"] += bool(found.flaws)
-        told = found.flaws if relaxed else [*found.lost, *found.flaws]
-        messages += [f"life {name}, cut at {point} of {len(life.marks)}: {message}" for message in told]
-    return messages
+            life = await live(Path(folder), choices, self._way.connection)
+        start = Moment(life.calls)
+        if not self._way.killed_first:
+            await self._cut(name, life, start, anywhere(life, images, choices), choices)
+            return
+        for point, moment in moments(life, start, before_syncs(life, -(-images // _IMAGES_PER_KILL), choices)):
+            wanted = min(_IMAGES_PER_KILL, images)
+            images -= wanted
+            successor = await _successor(moment, choices, self._way.connection)
+            again, points = moment.copy(successor.calls), rather_early(successor, wanted, choices)
+            await self._cut(f"{name}, killed at {point}", successor, again, points, choices)
+
+    async def _cut(self, name: str, life: Life, start: Moment, points: list[int], choices: random.Random) -> None:
+        for point, moment in moments(life, start, points):
+            files, forgetful = moment.disk.files_after_a_cut(choices)
+            with folder_in_memory() as folder:
+                _put(files, Path(folder))
+                found = await look(Path(folder) / FILE, moment, choices)
+            self._counted["images"] += 1
+            self._counted["forgetful"] += forgetful
+            self._counted["acknowledged"] += len(moment.acknowledged)
+            self._counted["lost"] += bool(found.lost)
+            self._counted["flawed"] += bool(found.flaws)
+            told = found.flaws if self._way.is_control else [*found.lost, *found.flaws]
+            self._messages += [f"life {name}, cut at {point} of {len(life.marks)}: {message}" for message in told]
 
 
-def _cuts(life: Life, images: int, choices: random.Random) -> Iterator[tuple[int, Disk, Promised]]:
-    """Yield so many random points, each with the disk and the promises as they were there."""
-    disk, acknowledged, claims = Disk(), list[int](), list[Claimed]()
-    points = sorted(choices.randrange(len(life.marks) + 1) for _ in range(images))
-    position = 0
-    for point in points:
-        for mark in life.marks[position:point]:
-            match mark:
-                case Acknowledged(call=call):
-                    acknowledged.append(call)
-                case Claimed():
-                    claims.append(mark)
-                case Written() | Truncated() | Deleted() | Synced():
-                    disk.take(mark)
-                case _:
-                    assert_never(mark)
-        position = point
-        yield point, disk, Promised(life.calls, acknowledged, claims)
+async def _successor(moment: Moment, choices: random.Random, connection: type[apsw.Connection]) -> Life:
+    """Go on with the file as it is right after a kill, when nothing that was handed over is lost yet."""
+    with folder_in_memory() as folder:
+        _put(moment.disk.files_now(), Path(folder))
+        return await live_on(Path(folder), moment.calls, sorted(moment.unanswered), choices, connection)
+
+
+def _put(files: dict[str, bytes], folder: Path) -> None:
+    for file, content in files.items():
+        (folder / file).write_bytes(content)

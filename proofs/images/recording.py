@@ -89,12 +89,20 @@ class RelaxedConnection(apsw.Connection):
         return super().pragma(name, *given, schema=schema)
 
 
+class CarelessConnection(apsw.Connection):
+    """A connection that moves nothing out of the log when it is told to, so that nothing in it is synced by that."""
+
+    def wal_checkpoint(self, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
+        """Do nothing."""
+        del dbname, mode
+        return (0, 0)
+
+
 @contextmanager
-def recording(folder: Path, note: Note, *, relaxed: bool) -> Iterator[None]:
-    """Have all files in a folder recorded that SQLite opens within the block."""
+def recording(folder: Path, note: Note, connection: type[apsw.Connection]) -> Iterator[None]:
+    """Have all files in a folder recorded that SQLite opens within the block, by connections of this kind."""
     disk = RecordingDisk(folder, note)
     apsw.connection_hooks.append(_checkpoint_often)
-    connection = RelaxedConnection if relaxed else apsw.Connection
     try:
         with mock.patch.object(apsw, "Connection", connection):
             yield

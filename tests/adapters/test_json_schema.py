@@ -1,13 +1,16 @@
 """Judging answers: valid or not as JSON Schema says, where they fail, and never at any cost."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pausemesh.adapters.json_schema import CompiledJsonSchema, JsonSchemaValidator
+from pausemesh.adapters.json_schema_judge import judge, register
 from pausemesh.core.errors import SchemaNotAllowed
 from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonValue
@@ -224,6 +227,16 @@ def test_what_looks_like_a_reference_in_a_value_is_never_followed() -> None:
     schema = compiled({"enum": [value, 1], "default": value, "examples": [value], "not": {"const": {"a": value}}})
     assert schema.issues(value) == ()
     assert [issue.reason for issue in schema.issues({"a": value})] == ["enum", "not"]
+
+
+def test_the_library_fetches_nothing_even_where_it_is_asked_to(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text("true", encoding="utf-8")
+    address = (tmp_path / "schema.json").as_uri()
+    assert jsonschema_rs.Draft202012Validator({"$ref": address}).is_valid(1)
+    with pytest.raises(jsonschema_rs.ValidationError, match="PermissionError"):
+        judge({"$ref": address})
+    with pytest.raises(ValueError, match="PermissionError"):
+        register("urn:a", {"$ref": address})
 
 
 def test_a_pattern_that_would_take_a_backtracking_engine_for_ever_is_matched() -> None:

@@ -65,7 +65,10 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_loading_the_command_loads_no_command_of_its_own() -> None:
-    program = "import sys, pausemesh.cli\nprint([name for name in sys.modules if name.startswith('pausemesh.cli.')])"
+def test_a_process_of_the_demo_loads_neither_the_command_line_nor_tables() -> None:
+    program = (
+        "import sys, pausemesh.cli.demo.assistant, pausemesh.cli.demo.desk\n"
+        "print([name for name in sys.modules if name.partition('.')[0] in {'cyclopts', 'rich'}])"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -634,6 +634,7 @@ def test_the_work_of_looking_grows_with_the_document_only() -> None:
         ("((a{2}b){3}c){4}", 56),
         ("()", 1),
         ("(a)(b)", 4),
+        ("abc(de)f", 7),
         ("[abc]{4}", 4),
         ("[^abc]", 1),
         ("[\\]a]{3}", 3),
@@ -764,3 +765,4 @@ def test_anything_is_allowed_or_refused_for_a_known_reason(schema: Any) -> None:
         issues = error.issues
     assert len(issues) <= 20
     assert REASONS.issuperset(issue.reason for issue in issues)
+    assert all(issue.message.startswith(("must ", "is ")) for issue in issues)

@@ -10,6 +10,7 @@ import pausemesh
 from pausemesh.ports import EventStore
 from pausemesh.service import wakeups
 from pausemesh.service.mesh import Mesh
+from pausemesh.testing.clock import ManualClock
 from tests.service.conftest import ANA
 
 
@@ -57,6 +58,19 @@ async def test_who_waits_learns_that_the_store_was_closed(mesh: Mesh, replica: M
     await store.close()
     with pytest.raises(pausemesh.StoreClosed):
         await waiting
+
+
+async def test_who_waits_is_sent_away_when_the_mesh_is_closed(store: EventStore, clock: ManualClock) -> None:
+    async with pausemesh.open(store, clock=clock) as mesh:
+        created = await mesh.create(payload="?", queue="q")
+        waiting = [
+            asyncio.create_task(mesh.wait(created.continuation.id)),
+            asyncio.create_task(mesh.claim_next("q").__aenter__()),
+        ]
+        await asyncio.sleep(0.02)
+    for one in waiting:
+        with pytest.raises(pausemesh.StoreClosed):
+            await one
 
 
 async def test_nobody_follows_the_log_once_nobody_waits(mesh: Mesh) -> None:

@@ -119,7 +119,7 @@ async def test_a_commit_that_was_never_synced_is_synced_before_anybody_is_told(
 async def test_a_claim_that_cannot_be_taken_twice_is_in_doubt_at_once(
     store: SqliteEventStore, disk: FaultyDisk
 ) -> None:
-    for name in "abcd":
+    for name in "abcde":
         await given_decided(store, name, queue="q")
     finishing, releasing = await taken(store, "c"), await taken(store, "d")
     finish = comparison("c", 1, fence=finishing.fence, finish=True)
@@ -134,6 +134,7 @@ async def test_a_claim_that_cannot_be_taken_twice_is_in_doubt_at_once(
         with pytest.raises(OutcomeUnknown):
             await call()
         assert disk.failing_syncs == 0
+    assert (await loaded(store, "e")).claim.attempts == 0
 
 
 async def test_what_can_be_done_twice_is_done_again(store: SqliteEventStore, disk: FaultyDisk) -> None:

@@ -1,24 +1,20 @@
 """JSON Schema 2020-12 behind the SchemaValidator port, with jsonschema-rs.
 
-``core.response_schema`` bounds what a schema can make the library do; here it is only kept from
-reaching outside, and from building large automata out of short patterns.
+``core.response_schema`` bounds what a schema can make the library do, ``json_schema_judge`` what it
+may reach and build, and ``json_schema_failures`` finds the failing places within a bound.
 """
 
-from typing import Final, NoReturn
+from typing import Final
 
 import jsonschema_rs
 
 from pausemesh.adapters.json_schema_failures import FailureSearch
+from pausemesh.adapters.json_schema_judge import judge
 from pausemesh.core.canonical import pointer
 from pausemesh.core.errors import SchemaNotAllowed
 from pausemesh.core.issue import Issue
 from pausemesh.core.response_schema import NOT_A_SCHEMA, PATTERN_NOT_ALLOWED, AllowedSchema, allow_response_schema
 from pausemesh.core.values import JsonValue
-
-_REGEX_BYTES: Final = 262_144
-"""Of one compiled regular expression, and again of what it keeps while matching."""
-
-_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
 
 _MESSAGES: Final = {
     NOT_A_SCHEMA: "must be JSON Schema 2020-12",
@@ -51,7 +47,7 @@ class CompiledJsonSchema:
 
     def __init__(self, allowed: AllowedSchema) -> None:
         self._allowed = allowed
-        self._judge = _judge(allowed.schema)
+        self._judge = judge(allowed.schema)
 
     def issues(self, answer: JsonValue) -> tuple[Issue, ...]:
         """Return the places where ``answer`` fails, at most 20, in no value's words; none: it is valid.
@@ -63,14 +59,4 @@ class CompiledJsonSchema:
         """
         if self._judge.is_valid(answer):
             return ()
-        return FailureSearch(self._allowed, _judge).issues(answer)
-
-
-def _judge(schema: JsonValue, registry: jsonschema_rs.Registry | None = None) -> jsonschema_rs.Validator:
-    assert isinstance(schema, dict | bool)
-    return jsonschema_rs.Draft202012Validator(schema, retriever=_deny, registry=registry, pattern_options=_PATTERNS)
-
-
-def _deny(uri: str, /) -> NoReturn:
-    """Fetch nothing: by default the library would open addresses and files."""
-    raise PermissionError(uri)
+        return FailureSearch(self._allowed).issues(answer)

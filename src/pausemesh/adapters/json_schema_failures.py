@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import jsonschema_rs
 
+from pausemesh.adapters.json_schema_judge import judge, register
 from pausemesh.core import limits
 from pausemesh.core.canonical import pointer
 from pausemesh.core.issue import Issue
@@ -76,7 +77,6 @@ _ASSERTIONS: Final = _MESSAGES.keys() - {
 
 _Object: TypeAlias = dict[str, JsonValue]
 _Steps: TypeAlias = tuple[str | int, ...]
-_Judge: TypeAlias = Callable[[JsonValue, jsonschema_rs.Registry], jsonschema_rs.Validator]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +90,11 @@ class _Part:
 
 
 class FailureSearch:
-    """Looks for the places where an answer fails an allowed schema; ``judge`` compiles a schema."""
+    """Looks for the places where an answer fails an allowed schema."""
 
-    def __init__(self, allowed: AllowedSchema, judge: _Judge) -> None:
+    def __init__(self, allowed: AllowedSchema) -> None:
         self._allowed = allowed
-        self._compile = judge
-        self._registry = jsonschema_rs.Registry([(_DOCUMENT, allowed.schema)])
+        self._registry = register(_DOCUMENT, allowed.schema)
         self._judges: dict[str, jsonschema_rs.Validator] = {}
 
     def issues(self, answer: JsonValue) -> tuple[Issue, ...]:
@@ -123,7 +122,7 @@ class FailureSearch:
         for keyword, constraint in schema.items():
             if keyword in _ASSERTIONS:
                 assertion = _alone(keyword, schema, part.pointer)
-                if not self._compile(assertion, self._registry).is_valid(part.value):
+                if not judge(assertion, self._registry).is_valid(part.value):
                     yield _issue(part.place, keyword)
             elif keyword == "required":
                 yield from _missing(part, constraint)
@@ -135,9 +134,9 @@ class FailureSearch:
                         yield _Part(place=part.place + steps, value=value, pointer=inner, keyword=keyword)
 
     def _misnamed(self, part: _Part) -> Iterator[Issue]:
-        judge = self._judge(part.pointer + "/propertyNames")
+        names = self._judge(part.pointer + "/propertyNames")
         for name in part.value if isinstance(part.value, dict) else ():
-            if not judge.is_valid(name):
+            if not names.is_valid(name):
                 yield _issue((*part.place, name), "propertyNames")
 
     def _applied(self, part: _Part, keyword: str, schema: _Object) -> Iterator[tuple[_Steps, JsonValue, str]]:
@@ -146,7 +145,7 @@ class FailureSearch:
         for inner in self._applied_here(part, here, keyword, schema):
             yield (), part.value, inner
         if isinstance(part.value, dict):
-            for name, inner in self._applied_to_members(part.value, here, keyword, schema):
+            for name, inner in _applied_to_members(part.value, here, keyword, schema):
                 yield (name,), part.value[name], inner
         elif isinstance(part.value, list):
             for position, inner in _applied_to_elements(part.value, here, keyword, schema):
@@ -166,33 +165,33 @@ class FailureSearch:
             case _:
                 pass  # applies elsewhere, or asserts nothing
 
-    def _applied_to_members(
-        self, members: _Object, here: str, keyword: str, schema: _Object
-    ) -> Iterator[tuple[str, str]]:
-        match keyword, schema[keyword]:
-            case "properties", dict(named):
-                yield from ((name, here + step(name)) for name in named if name in members)
-            case "patternProperties", dict(named):
-                for pattern in named:
-                    matches = self._matcher(pattern)
-                    yield from ((name, here + step(pattern)) for name in members if matches(name))
-            case "additionalProperties", _:
-                others = [self._matcher(pattern) for pattern in _names(schema, "patternProperties")]
-                known = _names(schema, "properties")
-                for name in members:
-                    if name not in known and not any(matches(name) for matches in others):
-                        yield name, here
-            case _:
-                pass  # applies elsewhere, or asserts nothing
-
-    def _matcher(self, pattern: str) -> Callable[[str], bool]:
-        return self._compile({"pattern": pattern}, self._registry).is_valid
-
     def _judge(self, inner: str) -> jsonschema_rs.Validator:
         """Compile the subschema at a pointer, once."""
         if inner not in self._judges:
-            self._judges[inner] = self._compile(_link(inner), self._registry)
+            self._judges[inner] = judge(_link(inner), self._registry)
         return self._judges[inner]
+
+
+def _applied_to_members(members: _Object, here: str, keyword: str, schema: _Object) -> Iterator[tuple[str, str]]:
+    match keyword, schema[keyword]:
+        case "properties", dict(named):
+            yield from ((name, here + step(name)) for name in named if name in members)
+        case "patternProperties", dict(named):
+            for pattern in named:
+                matches = _matcher(pattern)
+                yield from ((name, here + step(pattern)) for name in members if matches(name))
+        case "additionalProperties", _:
+            others = [_matcher(pattern) for pattern in _names(schema, "patternProperties")]
+            known = _names(schema, "properties")
+            for name in members:
+                if name not in known and not any(matches(name) for matches in others):
+                    yield name, here
+        case _:
+            pass  # applies elsewhere, or asserts nothing
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    return judge({"pattern": pattern}).is_valid
 
 
 def _applied_to_elements(

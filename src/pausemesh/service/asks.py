@@ -24,7 +24,7 @@ from pausemesh.service.asking import Asking, CreatedContinuation, CreationReques
 from pausemesh.service.claims import Claims
 from pausemesh.service.nouns import CLAIMS
 from pausemesh.service.turn import Turn
-from pausemesh.service.waiting import Waiting, deadline_after, seconds_left, sleep_or_wake
+from pausemesh.service.waiting import Waiting, deadline_after, seconds_left
 from pausemesh.service.wakeups import Wakeups
 from pausemesh.service.world import World
 
@@ -177,4 +177,4 @@ class Asked(Generic[AnswerT]):
                 left = seconds_left(deadline)
                 if left <= 0:
                     raise WaitTimeout("Another worker holds the claim.")
-                await sleep_or_wake(woken, min(left, max(lapses, _LEAST_SLEEP_SECONDS), _POLL_SECONDS))
+                await woken.sleep(min(left, max(lapses, _LEAST_SLEEP_SECONDS), _POLL_SECONDS))

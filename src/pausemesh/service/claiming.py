@@ -10,7 +10,7 @@ from pausemesh.core.errors import WaitTimeout
 from pausemesh.core.values import JsonValue
 from pausemesh.service.claims import Claims
 from pausemesh.service.turn import Turn
-from pausemesh.service.waiting import deadline_after, seconds_left, sleep_or_wake
+from pausemesh.service.waiting import deadline_after, seconds_left
 from pausemesh.service.wakeups import Wakeups
 from pausemesh.service.world import World
 
@@ -64,4 +64,4 @@ async def take_next_within(
             left = seconds_left(deadline)
             if left <= 0:
                 raise WaitTimeout("Nothing in this queue is ready to go on with.")
-            await sleep_or_wake(woken, min(left, _POLL_SECONDS))
+            await woken.sleep(min(left, _POLL_SECONDS))

@@ -1,6 +1,7 @@
 """The callers' words, checked before anything is looked up."""
 
 import asyncio
+import dataclasses
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
@@ -8,7 +9,7 @@ from typing import Final
 from pausemesh.core import limits
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy
-from pausemesh.core.errors import IdempotencyKeyInvalid, IdempotencyKeyRequired, InvalidRequest
+from pausemesh.core.errors import IdempotencyKeyInvalid, IdempotencyKeyRequired, InvalidRequest, PayloadTooLarge
 from pausemesh.core.issue import Issue
 from pausemesh.core.limits import JsonLimits
 from pausemesh.core.policy import Policy
@@ -18,15 +19,18 @@ _LARGE_BYTES: Final = 65_536
 
 
 async def document_of(value: object, json_limits: JsonLimits) -> Document:
-    """Return a value as a document; where large ones are allowed, off the event loop.
+    """Return a value as a document; one that turns out to be large is written off the event loop.
 
     Raises:
         InvalidJson: it is not plain JSON within the limits.
         PayloadTooLarge: its canonical bytes are more than the limit.
     """
-    if json_limits.max_bytes > _LARGE_BYTES:
+    if json_limits.max_bytes <= _LARGE_BYTES:
+        return Document.of(value, json_limits)
+    try:
+        return Document.of(value, dataclasses.replace(json_limits, max_bytes=_LARGE_BYTES))
+    except PayloadTooLarge:
         return await asyncio.to_thread(Document.of, value, json_limits)
-    return Document.of(value, json_limits)
 
 
 def idempotency_key_of(value: object) -> str:

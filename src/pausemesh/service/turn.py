@@ -27,7 +27,6 @@ from pausemesh.service.claims import Claims
 from pausemesh.service.effects import Effects, effect_id
 from pausemesh.service.nouns import EFFECTS
 from pausemesh.service.requests import document_of
-from pausemesh.service.waiting import sleep_or_wake
 from pausemesh.service.wakeups import Wakeups
 from pausemesh.service.world import World
 
@@ -219,7 +218,7 @@ class Turn(Generic[AnswerT]):
         async with self._wakeups.of(self._world.scope, stream) as woken:
             current = await self._effects.load(self.continuation.id, key)
             if current is None or current.version == effect.version:
-                await sleep_or_wake(woken, _POLL_SECONDS)
+                await woken.sleep(_POLL_SECONDS)
 
     async def _renew(self) -> None:
         seconds = self._length.total_seconds() / _RENEWALS_PER_LEASE

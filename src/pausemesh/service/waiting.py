@@ -38,7 +38,7 @@ class Waiting:
                 left = seconds_left(deadline)
                 if left <= 0:
                     raise WaitTimeout
-                await sleep_or_wake(woken, min(left, self._seconds_until_due(continuation)))
+                await woken.sleep(min(left, self._seconds_until_due(continuation)))
 
     def _seconds_until_due(self, continuation: Continuation) -> float:
         if continuation.expires_at is None:
@@ -66,12 +66,3 @@ def seconds_left(deadline: float | None) -> float:
     if deadline is None:
         return _LONGEST_SLEEP_SECONDS
     return deadline - asyncio.get_running_loop().time()
-
-
-async def sleep_or_wake(woken: asyncio.Event, seconds: float) -> None:
-    """Sleep until somebody sets ``woken``; after so many seconds it sets itself."""
-    timer = asyncio.get_running_loop().call_later(seconds, woken.set)
-    try:
-        await woken.wait()
-    finally:
-        timer.cancel()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from pausemesh.core import limits
+from pausemesh.core.errors import StoreClosed
 from pausemesh.ports import EventStore
 
 _BACKSTOP_SECONDS: Final = 2.0
@@ -14,19 +15,54 @@ _BACKSTOP_SECONDS: Final = 2.0
 _ANY: Final = "*"
 
 
+class Wakeup:
+    """What one waiter sleeps on."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+        self._is_over = False
+
+    def wake(self) -> None:
+        """End the sleep, or the next one at once."""
+        self._woken.set()
+
+    def end(self) -> None:
+        """Let nobody sleep on it any more."""
+        self._is_over = True
+        self._woken.set()
+
+    def clear(self) -> None:
+        """Forget what happened before the look that follows."""
+        self._woken.clear()
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep until woken, or for so many seconds.
+
+        Raises:
+            StoreClosed: the mesh was closed meanwhile.
+        """
+        timer = asyncio.get_running_loop().call_later(seconds, self._woken.set)
+        try:
+            await self._woken.wait()
+        finally:
+            timer.cancel()
+        if self._is_over:
+            raise StoreClosed
+
+
 class Wakeups:
-    """Follows the log while somebody waits, and sets the events of those whose stream grew."""
+    """Follows the log while somebody waits, and wakes those whose stream grew."""
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
-        self._waiting: dict[tuple[str, str], set[asyncio.Event]] = {}
+        self._waiting: dict[tuple[str, str], set[Wakeup]] = {}
         self._follower: asyncio.Task[None] | None = None
         self._following = asyncio.Event()
 
     @contextlib.asynccontextmanager
-    async def of(self, scope: str, *streams: str) -> AsyncIterator[asyncio.Event]:
-        """Give an event that is set whenever one of the streams, or without streams any, grew since the block began."""
-        woken = asyncio.Event()
+    async def of(self, scope: str, *streams: str) -> AsyncIterator[Wakeup]:
+        """Give what is woken whenever one of the streams, or without streams any, grew since the block began."""
+        woken = Wakeup()
         keys = [(scope, stream) for stream in streams or (_ANY,)]
         for key in keys:
             self._waiting.setdefault(key, set()).add(woken)
@@ -39,10 +75,16 @@ class Wakeups:
                 if not self._waiting[key]:
                     del self._waiting[key]
             if not self._waiting:
-                await self.close()
+                await self._unfollow()
 
     async def close(self) -> None:
-        """Stop following."""
+        """Stop following, and send away whoever still waits."""
+        for waiting in self._waiting.values():
+            for woken in waiting:
+                woken.end()
+        await self._unfollow()
+
+    async def _unfollow(self) -> None:
         follower, self._follower = self._follower, None
         self._following.clear()
         if follower is not None:
@@ -78,12 +120,12 @@ class Wakeups:
 
     def _wake(self, scope: str, stream: str) -> None:
         for woken in self._waiting.get((scope, stream), ()):
-            woken.set()
+            woken.wake()
 
     def _wake_all(self) -> None:
         for waiting in self._waiting.values():
             for woken in waiting:
-                woken.set()
+                woken.wake()
 
 
 async def _with_backstop(wakeups: AsyncIterator[int]) -> AsyncIterator[None]:

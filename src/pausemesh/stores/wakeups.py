@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Protocol
 
 from pausemesh.stores.calls import wake
@@ -46,7 +46,7 @@ class Wakeups:
             self._newest = seq
             self._wake_all()
 
-    async def listen(self, find_last_seq: Callable[[], Awaitable[int]]) -> AsyncIterator[int]:
+    async def listen(self, find_last_seq: Callable[[], Awaitable[int]]) -> AsyncGenerator[int, None]:
         """Yield the greatest seq, first at once and then whenever it has grown; end with ``close``."""
         listener = _Listener()
         self._join(listener)

@@ -171,6 +171,8 @@ class AppendContract:
         shared = write("a")
         await given(store, shared)
         assert await reasons(store, shared, write("b")) == (Reason.VERSION, Reason.SIBLING)
+        await given(store, write("b"))
+        assert await reasons(store, shared, write("b")) == (Reason.VERSION, Reason.VERSION)
 
     async def test_the_winner_gets_its_history_with_what_it_wrote(self, store: EventStore) -> None:
         await given(store, write("a"), write("b"))

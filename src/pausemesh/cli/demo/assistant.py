@@ -17,7 +17,7 @@ from pausemesh.cli.demo.airline import Airline
 from pausemesh.cli.demo.envelopes import text_of
 from pausemesh.cli.demo.wire import Step, hear, say
 
-PATIENCE: Final = timedelta(seconds=15)
+PATIENCE: Final = timedelta(seconds=30)
 """How long an assistant waits for an answer or for its turn; nobody waits longer in the demo."""
 
 EFFECT: Final = "book"

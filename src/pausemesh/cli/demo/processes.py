@@ -11,7 +11,7 @@ from pausemesh.cli.demo.wire import Step
 
 Line: TypeAlias = dict[str, Any]
 
-_SILENCE_SECONDS: Final = 10.0
+_SILENCE_SECONDS: Final = 20.0
 """How long a child may say nothing while something is expected of it."""
 
 
