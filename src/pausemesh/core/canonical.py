@@ -82,7 +82,7 @@ def check_json(value: object, limits: JsonLimits = _DEFAULT) -> None:
     Plain are None, bool, int, float, str, list and dict with str keys, each by its exact type. The
     work is bounded by ``limits``, whatever the value: a cyclic value is too deep, unless it unfolds
     to too many values first. Where several rules are broken, the refusal names the first in the
-    order of ``reliability.md`` section 3.
+    order of the reasons above.
 
     Raises:
         InvalidJson: with one issue: where, and which rule.

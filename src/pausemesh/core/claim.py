@@ -129,7 +129,7 @@ def require_claimable(continuation: Continuation) -> None:
 
 
 def require_action(continuation: Continuation, name: str, arguments: Document) -> None:
-    """Pass the action that was shown and approved, with exactly its arguments, key order aside (UN-10).
+    """Pass the action that was shown and approved, with exactly its arguments, key order aside.
 
     A question without an action admits any.
 

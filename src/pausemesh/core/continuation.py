@@ -165,10 +165,10 @@ def evolve(state: State | None, stamped: Stamped[Event]) -> State:
 
 
 def replay(stream: Iterable[Stamped[Event]]) -> State:
-    """Return the state that a whole stream gives (PM-3).
+    """Return the state that a whole stream gives.
 
     Raises:
-        StoreCorrupt: it is empty, does not begin with its only creation, has a gap, or goes on after its end (PM-6).
+        StoreCorrupt: it is empty, does not begin with its only creation, has a gap, or goes on after its end.
     """
     state: State | None = None
     for expected, stamped in enumerate(stream, start=1):

@@ -14,7 +14,7 @@ STORED_LIMITS: Final = JsonLimits(max_bytes=2**40, max_depth=512, max_values=2**
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value as its RFC 8785 bytes; two are equal exactly when the values are equal as JSON (PM-31)."""
+    """A JSON value as its RFC 8785 bytes; two are equal exactly when the values are equal as JSON."""
 
     data: bytes = dataclasses.field(repr=False)
 

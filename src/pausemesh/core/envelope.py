@@ -121,7 +121,7 @@ _OPTIONAL_MEMBERS: Final = frozenset({"reason"})
 
 
 def continuation_to_json(continuation: Continuation) -> dict[str, JsonValue]:
-    """Return the envelope as JSON in camelCase; never a token or its hash (PM-23)."""
+    """Return the envelope as JSON in camelCase; never a token or its hash."""
     envelope: dict[str, JsonValue] = {
         "schemaVersion": SCHEMA_VERSION,
         "continuationId": continuation.id,

@@ -15,7 +15,7 @@ class Policy:
         lifetime: of a question that names no expiry.
         max_lifetime: the latest expiry that a question may name, counted from its creation.
         json_limits: bounds of payloads, metadata, answers, arguments and results.
-        check_answers: whether an answer must match the declared response schema (PM-39); off where the host checks.
+        check_answers: whether an answer must match the declared response schema; off where the host checks.
         cursor_key: authenticates the cursors of lists; share a secret one between replicas that serve strangers.
     """
 

@@ -1,6 +1,6 @@
 """The form in which events are stored: one canonical JSON object that names its noun's id and its own version.
 
-An event can so be checked against the place where it was found (PM-5, PM-52). Members are written from their
+An event can so be checked against the place where it was found. Members are written from their
 canonical bytes, so that a payload is never serialised twice; RFC 8785 writes text as ``encode_basestring`` does.
 """
 

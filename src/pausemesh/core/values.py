@@ -16,7 +16,7 @@ JsonInput: TypeAlias = Union[bool, int, float, str, Sequence["JsonInput"], Mappi
 """What callers may hand in without a checker's complaint; at run time it must be plain JSON all the same."""
 
 SCHEMA_VERSION: Final = 1
-"""The version of every event and envelope that this release writes (PM-5)."""
+"""The version of every event and envelope that this release writes."""
 
 _OWN_ID: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._:~@-]{0,198}[A-Za-z0-9._:~@-])?")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -34,7 +34,7 @@ async def document_of(value: object, json_limits: JsonLimits) -> Document:
 
 
 def idempotency_key_of(value: object) -> str:
-    """Return the key without edge blanks: 1 to 200 characters without control characters (PM-36).
+    """Return the key without edge blanks: 1 to 200 characters without control characters.
 
     Raises:
         IdempotencyKeyRequired: there is none.
@@ -84,7 +84,7 @@ def answerable_by_of(ways: Iterable[str] | None, default: tuple[AnswerableBy, ..
 
 
 def expiry_of(expires_at: object, expires_in: object, policy: Policy, now: datetime) -> datetime:
-    """Return when a question expires, in whole milliseconds (PM-12, PM-13).
+    """Return when a question expires, in whole milliseconds.
 
     Raises:
         InvalidRequest: both are given, or it is not in the future, or beyond the policy's maximum.

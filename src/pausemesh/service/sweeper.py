@@ -1,4 +1,4 @@
-"""Sweeping: overdue questions expire without anybody touching them, safely on several replicas (PM-46)."""
+"""Sweeping: overdue questions expire without anybody touching them, safely on several replicas."""
 
 from collections.abc import Callable
 

@@ -34,7 +34,7 @@ class World:
         version: int | None = None,
         code: str | None = None,
     ) -> None:
-        """Tell the observer; whatever it raises changes no outcome (PM-86)."""
+        """Tell the observer; whatever it raises changes no outcome."""
         observation = Observation(
             name=name,
             at=self.clock.now(),

@@ -1,0 +1,217 @@
+"""What should happen, said once more and in another way: plain variables, no events, no versions to compare."""
+
+import dataclasses
+from datetime import datetime, timedelta
+
+import pausemesh
+from pausemesh import PauseMeshError
+
+REISSUES: int = 8
+
+
+class RefusedError(Exception):
+    """The model says that the product must refuse, with this very type."""
+
+    def __init__(self, kind: type[PauseMeshError]) -> None:
+        self.kind = kind
+        super().__init__(kind.__name__)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Work:
+    """An effect.
+
+    Attributes:
+        argument: what it was started with.
+        status: started, completed, failed or unknown.
+        fence: under which it was started last.
+        attempts: how often it was started.
+        resolution: evidence and author, where somebody settled it.
+    """
+
+    argument: int
+    status: str
+    fence: int
+    attempts: int = 1
+    resolution: tuple[str, str] | None = None
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Question:
+    """A question and all that hangs on it.
+
+    Attributes:
+        id: its id.
+        expires_at: its deadline.
+        ways: how it may be answered.
+        token: the live one; it stays after its use.
+        status: pending, resumed, cancelled or expired.
+        version: how many events it has.
+        answered: by whom, under which key and with what.
+        reason: why it was cancelled.
+        cancelled_at_version: the version before its cancellation.
+        fence: how often its claim was taken.
+        held: whether somebody holds the claim, lease aside.
+        lease_until: when the lease ends.
+        result: what the claim was finished with, by which fence.
+        works: its effects by key.
+    """
+
+    id: str
+    expires_at: datetime
+    ways: frozenset[str]
+    token: str | None
+    status: str = "pending"
+    version: int = 1
+    reissues: int = 0
+    answered: tuple[str, str, int] | None = None
+    reason: str | None = None
+    fence: int = 0
+    held: bool = False
+    lease_until: datetime | None = None
+    result: tuple[int, int] | None = None
+    works: dict[str, Work] = dataclasses.field(default_factory=dict)
+
+    def expire_if_due(self, now: datetime) -> bool:
+        """Expire, where it is open and its deadline is reached."""
+        if self.status != "pending" or now < self.expires_at:
+            return False
+        self.status = "expired"
+        self.version += 1
+        return True
+
+    def answer(self, by: str, key: str, payload: int, token: str | None, now: datetime) -> bool:
+        """Take an answer, with a token where it comes ``by`` one; return whether it is a repeat."""
+        if by == "token" and (token is None or token != self.token):
+            raise RefusedError(pausemesh.TokenMismatch)
+        if by != "token" and "operator" not in self.ways:
+            raise RefusedError(pausemesh.Forbidden)
+        if self.answered is not None and self.answered[:2] == (by, key):
+            if self.answered[2] != payload:
+                raise RefusedError(pausemesh.IdempotencyConflict)
+            return True
+        self.expire_if_due(now)
+        self._refuse_decided(pausemesh.TokenAlreadyUsed, pausemesh.ContinuationCancelled)
+        self.status, self.answered = "resumed", (by, key, payload)
+        self.version += 1
+        return False
+
+    def cancel(self, reason: str, expected: int | None, now: datetime) -> bool:
+        """Take it back; return whether it is a repeat."""
+        if self.status == "cancelled" and self.reason == reason and expected in {None, self.version - 1}:
+            return True
+        self._refuse_stale(expected)
+        if self.expire_if_due(now):
+            self._refuse_stale(expected)
+        self._refuse_decided(pausemesh.InvalidTransition, pausemesh.InvalidTransition)
+        self.status, self.reason = "cancelled", reason
+        self.version += 1
+        return False
+
+    def reissue(self, expected: int | None, now: datetime) -> None:
+        """Let go of the token; the new one is told by the product."""
+        if "token" not in self.ways:
+            raise RefusedError(pausemesh.Forbidden)
+        self._refuse_stale(expected)
+        if self.expire_if_due(now):
+            self._refuse_stale(expected)
+        self._refuse_decided(pausemesh.TokenAlreadyUsed, pausemesh.ContinuationCancelled)
+        if self.reissues == REISSUES:
+            raise RefusedError(pausemesh.InvalidTransition)
+        self.reissues += 1
+        self.version += 1
+
+    def claim(self, lease: timedelta, now: datetime) -> int:
+        """Take the claim; return its fence."""
+        self._refuse_unanswered(now)
+        if self.result is not None:
+            raise RefusedError(pausemesh.ClaimDone)
+        if self._is_live(now):
+            raise RefusedError(pausemesh.ClaimHeld)
+        self.fence += 1
+        self.held, self.lease_until = True, now + lease
+        return self.fence
+
+    def release(self, fence: int, now: datetime) -> None:
+        """Give the claim back, where it is still this holder's."""
+        if self.holds(fence, now):
+            self.held = False
+
+    def finish(self, fence: int, result: int, now: datetime) -> None:
+        """Be done."""
+        if self.result is not None:
+            if self.result == (fence, result):
+                return
+            raise RefusedError(pausemesh.ClaimDone if self.result[0] == fence else pausemesh.LeaseLost)
+        self._refuse_stale_holder(fence, now)
+        self.result = (fence, result)
+
+    def holds(self, fence: int, now: datetime) -> bool:
+        """Tell whether the holder under this fence has a live lease and is not done."""
+        return fence == self.fence and self._is_live(now)
+
+    def would_wait(self, fence: int, key: str) -> bool:
+        """Tell whether asking for an effect would wait for its outcome, since it is under way under this fence."""
+        work = self.works.get(key)
+        return work is not None and work.status == "started" and work.fence == fence
+
+    def start(self, fence: int, key: str, argument: int, now: datetime) -> bool:
+        """Be about to do something; return whether it shall be done, and False where it was."""
+        work = self.works.get(key)
+        if work is not None:
+            if work.argument != argument:
+                raise RefusedError(pausemesh.EffectConflict)
+            if work.status == "completed":
+                return False
+            if work.status != "failed":
+                raise RefusedError(pausemesh.EffectUnknown)
+        self._refuse_stale_holder(fence, now)
+        attempts = 1 if work is None else work.attempts + 1
+        self.works[key] = Work(argument, "started", fence, attempts)
+        return True
+
+    def end(self, fence: int, key: str, status: str, now: datetime) -> bool:
+        """Record what came of it; return whether that could be recorded."""
+        if not self.holds(fence, now):
+            return False
+        self.works[key].status = status
+        return True
+
+    def resolve(self, key: str, status: str, how: tuple[str, str], now: datetime, fence: int | None = None) -> None:
+        """Settle an effect; as its holder under ``fence``, or as an admin. ``how`` is evidence and author."""
+        if fence is None:
+            self._refuse_unanswered(now)
+        work = self.works.get(key)
+        if work is None:
+            raise RefusedError(pausemesh.ClaimNotFound)
+        if work.status in {"completed", "failed"}:
+            if (work.status, work.resolution) == (status, how):
+                return
+            raise RefusedError(pausemesh.InvalidTransition)
+        runs = self.fence if self._is_live(now) else None
+        if work.status == "started" and work.fence == (fence or runs):
+            raise RefusedError(pausemesh.InvalidTransition)
+        if fence is not None:
+            self._refuse_stale_holder(fence, now)
+        work.status, work.resolution = status, how
+
+    def _is_live(self, now: datetime) -> bool:
+        return self.held and self.result is None and self.lease_until is not None and now < self.lease_until
+
+    def _refuse_stale_holder(self, fence: int, now: datetime) -> None:
+        if not self.holds(fence, now):
+            raise RefusedError(pausemesh.LeaseLost)
+
+    def _refuse_unanswered(self, now: datetime) -> None:
+        self.expire_if_due(now)
+        if self.status != "resumed":
+            raise RefusedError(pausemesh.InvalidTransition)
+
+    def _refuse_stale(self, expected: int | None) -> None:
+        if expected is not None and expected != self.version:
+            raise RefusedError(pausemesh.VersionConflict)
+
+    def _refuse_decided(self, resumed: type[PauseMeshError], cancelled: type[PauseMeshError]) -> None:
+        refusals = {"resumed": resumed, "cancelled": cancelled, "expired": pausemesh.ContinuationExpired}
+        if self.status in refusals:
+            raise RefusedError(refusals[self.status])
