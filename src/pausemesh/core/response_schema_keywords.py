@@ -20,8 +20,8 @@ CHECKS_PER_VALUE: Final = 2_000
 """How many checks one value of an answer may cost; see ``response_schema_cost``."""
 
 _FRACTION_CHECKS: Final = 500
-_UNIQUE_CHECKS: Final = 64
-_CONTAINER_CHECKS: Final = 32
+_UNIQUE_CHECKS: Final = 16
+_CONTAINER_CHECKS: Final = 16
 
 
 class Place(enum.Enum):
@@ -119,7 +119,7 @@ def checks(keyword: str, value: JsonValue) -> int:
     if keyword == "multipleOf":
         return total + (_FRACTION_CHECKS if isinstance(value, float) else 0)
     if keyword == "uniqueItems":
-        return total + _UNIQUE_CHECKS
+        return total + (_UNIQUE_CHECKS if value else 0)
     if keyword in {"const", "enum"}:
         return total + _comparisons(value if keyword == "enum" else [value])
     if keyword in {"dependentRequired", "dependentSchemas"} and isinstance(value, dict):
