@@ -40,8 +40,8 @@ PAGE: Final = 50
 PAGE_MAX: Final = 200
 FEED_MAX: Final = 1_000
 DUE_MAX: Final = 100
-APPEND_ATTEMPTS: Final = 8
-"""How often one command reloads and decides again because somebody else was first."""
+APPEND_ATTEMPTS: Final = 40
+"""How often one command decides again because somebody else was first; each time the stream has grown."""
 
 CACHED_STREAMS: Final = 4_096
 CACHED_BYTES: Final = 64 * 1024 * 1024

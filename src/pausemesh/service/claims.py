@@ -56,7 +56,8 @@ class Claims:
                 if isinstance(taken, Held):
                     raise ClaimHeld(lease_until=taken.until, fence=taken.fence)
                 if taken is not None:
-                    return await self._taken(continuation_id, taken)
+                    self._observe_claim(taken, ClaimStatus.HELD.value)
+                    return continuation, taken
                 continuation = await self._reads.inspect(continuation_id)
                 if continuation.claim is not None and continuation.claim.status is ClaimStatus.DONE:
                     raise ClaimDone(result=await self.result(continuation_id), recorded=continuation.recorded)
@@ -68,7 +69,8 @@ class Claims:
         taken = await self._world.store.take_next(self._world.scope, name, self._worker_of(worker), lease_of(lease))
         if taken is None:
             return None
-        return await self._taken(CONTINUATIONS.id_of(taken.stream), taken)
+        self._observe_claim(taken, ClaimStatus.HELD.value)
+        return await self._reads.inspect(CONTINUATIONS.id_of(taken.stream)), taken
 
     async def renew(self, lease: Lease, length: timedelta) -> Lease:
         """Extend a lease from now on.
@@ -113,11 +115,6 @@ class Claims:
         """Return what the claim was finished with."""
         state = await self._transactor.load(CLAIMS, continuation_id)
         return None if state is None else state.finished.result.value
-
-    async def _taken(self, continuation_id: str, lease: Lease) -> tuple[Continuation, Lease]:
-        continuation = await self._reads.inspect(continuation_id)
-        self._observe_claim(lease, ClaimStatus.HELD.value)
-        return continuation, lease
 
     def _observe_claim(self, lease: Lease, status: str) -> None:
         self._world.observe(
