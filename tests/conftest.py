@@ -1,6 +1,11 @@
 """What every test shares."""
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says nothing about whether it is right.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -93,6 +93,8 @@ def view(**columns: object) -> tuple[ClaimStatus, JsonValue]:
 
 def test_an_unclaimed_or_released_claim_is_open() -> None:
     assert view() == (ClaimStatus.OPEN, {"status": "open", "fence": 0})
+    assert view(fence=2, lease_until=LEASE_UNTIL) == (ClaimStatus.OPEN, {"status": "open", "fence": 2})
+    assert view(fence=2, holder="w1") == (ClaimStatus.OPEN, {"status": "open", "fence": 2})
     assert view(fence=3) == (ClaimStatus.OPEN, {"status": "open", "fence": 3})
 
 

@@ -114,6 +114,7 @@ def test_a_new_continuation_is_pending_at_version_1_with_everything_it_was_given
     assert (seen.payload, seen.metadata) == ({"message": "Which flight?"}, {"team": "travel"})
     assert (seen.answerable_by, seen.created_by, seen.decided_at, seen.recorded) == (BOTH, None, None, None)
     assert state.token_hash == HASH
+    assert replay(stamp([but(CREATED, by=OPERATOR)])).continuation.created_by == "ana"
 
 
 def test_creating_causes_the_creation() -> None:
@@ -452,6 +453,11 @@ def test_the_envelope_as_json_has_the_members_of_its_status_and_no_others() -> N
     assert set(json_of(CREATED, CANCELLED)) == common | {"cancelledAt", "reason", "by"}
     assert set(json_of(CREATED, Cancelled(by=BY_SYSTEM))) == common | {"cancelledAt", "by"}
     assert set(json_of(CREATED, Expired())) == common | {"expiredAt"}
+    assert json_of(CREATED)["expiresAt"] == "2030-01-08T00:00:00.000Z"
+    assert json_of(CREATED, RESUMED)["resumedAt"] == "2030-01-01T00:00:01.000Z"
+    assert json_of(CREATED, CANCELLED)["cancelledAt"] == "2030-01-01T00:00:01.000Z"
+    assert json_of(CREATED, Expired())["expiredAt"] == "2030-01-01T00:00:01.000Z"
+    assert json_of(CREATED, RESUMED)["by"] == {"kind": "token"}
     null_answer = json_of(CREATED, Resumed(by=BY_TOKEN, idempotency_key="k", payload=Document.of(None)))
     assert null_answer["resumePayload"] is None
     assert json_of(CREATED)["createdAt"] == "2030-01-01T00:00:00.000Z"

@@ -118,6 +118,8 @@ def test_another_kind_or_other_arguments_conflict_in_every_state(outcome: Event 
 def test_a_start_leaves_room_for_its_outcome() -> None:
     tries: list[Event] = [STARTED, FAILED] * (EVENTS_PER_STREAM // 2)
     assert given(*tries[: EVENTS_PER_STREAM - 4]).when(Start(started=LATER)) == (LATER,)
+    odd: list[Event] = [STARTED, DOUBTED, RESOLVED_NOT_DONE, *tries]
+    assert given(*odd[: EVENTS_PER_STREAM - 3]).when(Start(started=LATER)) == (LATER,)
     refusal = given(*tries[: EVENTS_PER_STREAM - 2]).refused(Start(started=LATER), StreamTooLong)
     assert refusal.limit == EVENTS_PER_STREAM
 

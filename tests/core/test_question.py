@@ -15,6 +15,7 @@ DUE = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def read(payload: JsonValue) -> Question:
+    read_question.cache_clear()
     return read_question(Document.of(payload))
 
 
@@ -32,7 +33,8 @@ def test_an_approval_is_answered_by_approved_and_a_note_unless_it_says_otherwise
         "required": ["approved"],
         "additionalProperties": False,
     }
-    for schema in (True, False, None, {"type": "object"}):
+    schemas: tuple[JsonValue, ...] = (True, False, None, {"type": "object"})
+    for schema in schemas:
         own = read({"kind": "approval", "responseSchema": schema}).response_schema
         assert own == Document.of(schema)
 

@@ -180,7 +180,7 @@ async def test_a_state_cache_keeps_the_latest_and_is_bounded() -> None:
 async def test_the_twentieth_of_twenty_schemas_is_compiled_like_the_first(
     mesh: Mesh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pausemesh.service.answers._COMPILED_SCHEMAS", 2)
+    monkeypatch.setattr("pausemesh.core.limits.COMPILED_SCHEMAS", 2)
     created = [await mesh.create(payload={"responseSchema": {"const": number}}) for number in range(5)]
     for number, one in enumerate(created):
         assert one.resume_token is not None

@@ -20,14 +20,8 @@ from pausemesh.core.issue import Issue
 from pausemesh.core.response_schema import AllowedSchema, step, target
 from pausemesh.core.values import JsonValue
 
-_STEPS: Final = 100
-"""How many failing parts one search takes apart."""
-
-_CHECKS: Final = 20_000_000
-"""What one search may cost, in checks on one value (``AllowedSchema.checks_per_value``)."""
-
 _OWN_CHECKS: Final = 50
-"""What going through one value costs here, in the same measure."""
+"""What going through one value costs here, in the measure of ``AllowedSchema.checks_per_value``."""
 
 _DOCUMENT: Final = "urn:pausemesh:response-schema"
 
@@ -100,7 +94,7 @@ class FailureSearch:
     def issues(self, answer: JsonValue) -> tuple[Issue, ...]:
         """Return what is wrong with an answer that does not match: 1 to 20 places, in their order."""
         checks = (self._allowed.checks_per_value + _OWN_CHECKS) * _count(answer)
-        steps = min(_STEPS, _CHECKS // checks)
+        steps = min(limits.ISSUE_SEARCH_STEPS, limits.ISSUE_SEARCH_CHECKS // checks)
         found: dict[Issue, None] = {}
         waiting: list[_Part | Issue] = [_Part(place=(), value=answer, pointer="", keyword=_WHOLE)]
         while waiting and len(found) < limits.ISSUES:

@@ -4,12 +4,12 @@ from typing import Final, NoReturn
 
 import jsonschema_rs
 
+from pausemesh.core import limits
 from pausemesh.core.values import JsonValue
 
-_REGEX_BYTES: Final = 262_144
-"""Of one compiled regular expression, and again of what it keeps while matching."""
-
-_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
+_PATTERNS: Final = jsonschema_rs.RegexOptions(
+    size_limit=limits.SCHEMA_PATTERN_BYTES, dfa_size_limit=limits.SCHEMA_PATTERN_BYTES
+)
 
 
 def judge(schema: JsonValue, registry: jsonschema_rs.Registry | None = None) -> jsonschema_rs.Validator:

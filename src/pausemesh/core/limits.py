@@ -12,7 +12,21 @@ JSON_INTEGER_MAGNITUDE: Final = 2**53 - 1
 SCHEMA_BYTES: Final = 32_768
 SCHEMA_DEPTH: Final = 16
 SCHEMA_EXPANDED_SUBSCHEMAS: Final = 10_000
+SCHEMA_PATTERNS: Final = 32
 SCHEMA_PATTERN_CHARACTERS: Final = 512
+SCHEMA_PATTERN_BYTES: Final = 262_144
+"""Of one compiled regular expression, and again of what it keeps while matching."""
+
+SCHEMA_CHECKS_PER_VALUE: Final = 2_000
+"""How many checks one value of an answer may cost; see ``pausemesh.core.response_schema_cost``."""
+
+ISSUE_SEARCH_STEPS: Final = 100
+"""How many failing parts of an answer are taken apart to name the failing places."""
+
+ISSUE_SEARCH_CHECKS: Final = 20_000_000
+"""What naming the failing places may cost, in checks on one value."""
+
+COMPILED_SCHEMAS: Final = 64
 
 ISSUES: Final = 20
 """How many failing places one error names at most."""

@@ -32,7 +32,6 @@ from pausemesh.core.issue import Issue
 from pausemesh.core.limits import JsonLimits
 from pausemesh.core.response_schema_cost import Subschema, checks_per_value, endless, expanded_size, looks
 from pausemesh.core.response_schema_keywords import (
-    CHECKS_PER_VALUE,
     NAMED,
     ONE,
     SEVERAL,
@@ -56,9 +55,6 @@ REMOTE_REFERENCE: Final = "remote_reference"
 DANGLING_REFERENCE: Final = "dangling_reference"
 ENDLESS_RECURSION: Final = "endless_recursion"
 TOO_MANY_SUBSCHEMAS: Final = "too_many_subschemas"
-
-PATTERNS: Final = 32
-"""How many regular expressions one schema may have: each takes memory when it is compiled."""
 
 _MESSAGES: Final = {
     NOT_A_SCHEMA: "must be a boolean or an object",
@@ -111,8 +107,8 @@ def allow_response_schema(schema: JsonValue) -> AllowedSchema:
     reader.read()
     loops = endless(reader.found)
     _refuse(_issue(ENDLESS_RECURSION, pointer) for pointer in loops)
-    cost = checks_per_value(reader.found, CHECKS_PER_VALUE)
-    if expanded_size(reader.found) > limits.SCHEMA_EXPANDED_SUBSCHEMAS or cost > CHECKS_PER_VALUE:
+    cost = checks_per_value(reader.found, limits.SCHEMA_CHECKS_PER_VALUE)
+    if expanded_size(reader.found) > limits.SCHEMA_EXPANDED_SUBSCHEMAS or cost > limits.SCHEMA_CHECKS_PER_VALUE:
         _refuse([_issue(TOO_MANY_SUBSCHEMAS)])
     return AllowedSchema(schema=kept, checks_per_value=cost)
 
@@ -213,7 +209,7 @@ class _Reader:
     def _look_at_patterns(self, here: str, keyword: str, value: JsonValue) -> Iterator[Issue]:
         for name, pattern in patterns(keyword, value):
             self._patterns += 1
-            if self._patterns > PATTERNS or not is_pattern_allowed(pattern):
+            if self._patterns > limits.SCHEMA_PATTERNS or not is_pattern_allowed(pattern):
                 yield _issue(PATTERN_NOT_ALLOWED, here if name is None else here + step(name))
 
     def _look_at_reference(self, here: str, reference: str, edges: list[str]) -> Iterator[Issue]:

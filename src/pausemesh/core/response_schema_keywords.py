@@ -16,9 +16,6 @@ from pausemesh.core.values import JsonValue
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 TYPES: Final = frozenset({"null", "boolean", "object", "array", "number", "string", "integer"})
 
-CHECKS_PER_VALUE: Final = 2_000
-"""How many checks one value of an answer may cost; see ``response_schema_cost``."""
-
 _FRACTION_CHECKS: Final = 500
 _UNIQUE_CHECKS: Final = 16
 _CONTAINER_CHECKS: Final = 16
@@ -106,7 +103,11 @@ def patterns(keyword: str, value: JsonValue) -> Iterator[tuple[str | None, str]]
 def is_pattern_allowed(pattern: str) -> bool:
     """Tell whether a linear engine can match ``pattern``, at a bounded cost a character."""
     length = expanded_length(pattern)
-    return len(pattern) <= limits.SCHEMA_PATTERN_CHARACTERS and length is not None and length <= CHECKS_PER_VALUE
+    return (
+        len(pattern) <= limits.SCHEMA_PATTERN_CHARACTERS
+        and length is not None
+        and length <= limits.SCHEMA_CHECKS_PER_VALUE
+    )
 
 
 def checks(keyword: str, value: JsonValue) -> int:

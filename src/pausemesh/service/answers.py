@@ -1,15 +1,13 @@
 """Whether an answer is what the question asked for."""
 
 from collections import OrderedDict
-from typing import Final
 
+from pausemesh.core import limits
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import Continuation
 from pausemesh.core.errors import AnswerInvalid
 from pausemesh.core.question import Question
 from pausemesh.ports import CompiledSchema, SchemaValidator
-
-_COMPILED_SCHEMAS: Final = 512
 
 
 class AnswerChecks:
@@ -45,7 +43,7 @@ class AnswerChecks:
         compiled = self._compiled.get(schema)
         if compiled is None:
             compiled = self._compiled[schema] = self._validator.compile(schema.value)
-            if len(self._compiled) > _COMPILED_SCHEMAS:
+            if len(self._compiled) > limits.COMPILED_SCHEMAS:
                 self._compiled.popitem(last=False)
         self._compiled.move_to_end(schema)
         return compiled
