@@ -44,6 +44,9 @@ if TYPE_CHECKING:
         AnswerInvalid as AnswerInvalid,
     )
     from pausemesh.core.errors import (
+        AnswerMismatch as AnswerMismatch,
+    )
+    from pausemesh.core.errors import (
         ClaimDone as ClaimDone,
     )
     from pausemesh.core.errors import (
@@ -255,6 +258,7 @@ _HOMES = {
     "continuation_to_json": "pausemesh.core.envelope",
     "ActionMismatch": "pausemesh.core.errors",
     "AnswerInvalid": "pausemesh.core.errors",
+    "AnswerMismatch": "pausemesh.core.errors",
     "ClaimDone": "pausemesh.core.errors",
     "ClaimHeld": "pausemesh.core.errors",
     "ClaimNotFound": "pausemesh.core.errors",

@@ -1,35 +1,54 @@
 """Opening a mesh: the one place where ports and adapters are wired together."""
 
+import os
 import re
+import threading
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from pausemesh.adapters.clock import SystemClock
 from pausemesh.adapters.ids import TimeOrderedIds
 from pausemesh.adapters.json_schema import JsonSchemaValidator
 from pausemesh.adapters.observer import NoopObserver
 from pausemesh.adapters.tokens import Sha256TokenIssuer
-from pausemesh.core.errors import InvalidRequest
+from pausemesh.core.errors import ForkedMesh, InvalidRequest
 from pausemesh.core.issue import Issue
 from pausemesh.core.policy import Policy
 from pausemesh.core.principal import DEFAULT_SCOPE
+from pausemesh.core.values import check_own_id
 from pausemesh.ports import Cipher, Clock, EventStore, Observer
-from pausemesh.service.blocking import BlockingMesh, LoopThread
+from pausemesh.service.blocking import BlockingMesh
+from pausemesh.service.loop_thread import LoopThread
 from pausemesh.service.mesh import Mesh
 from pausemesh.stores.memory import MemoryEventStore
 from pausemesh.stores.sqlite import SqliteEventStore
 
+PortT = TypeVar("PortT")
+
 _MEMORY: Final = "memory:"
 _SQLITE: Final = re.compile(r"sqlite:///(?P<path>[^?#]+)", re.DOTALL)
+_NO_FILE_NAME: Final = re.compile("[\\x00\\ud800-\\udfff]")
+
+_NEEDS_A_TARGET: Final = "must be sqlite:///path, memory:, a Path of a SQLite file, or an event store"
+_NEEDS_SQLITE_FORM: Final = (
+    "must be sqlite:///relative.db or sqlite:////absolute.db, without ? and #; a Path may have them"
+)
+_NO_POSTGRESQL: Final = "this release has stores for SQLite (sqlite:///path) and for memory (memory:) only"
+_NO_PATH: Final = "must name a file, without U+0000 and lone surrogates"
+_NO_SQLITE_MEMORY: Final = "must name a file; memory: keeps everything in memory"
+_NOT_ENTERED: Final = "This mesh is not open."
 
 
 class Opening:
-    """A mesh that is about to be opened: ``async with pausemesh.open(...) as mesh``."""
+    """A mesh that is about to be opened: ``async with pausemesh.open(...) as mesh``.
+
+    It can be entered again once it was left.
+    """
 
     def __init__(
         self,
-        target: str | EventStore,
+        target: str | os.PathLike[str] | EventStore,
         *,
         scope: str,
         policy: Policy | None,
@@ -37,72 +56,123 @@ class Opening:
         cipher: Cipher | None,
         clock: Clock | None,
     ) -> None:
-        self._target = target
-        self._scope = scope
+        if not isinstance(policy, Policy | None):
+            raise InvalidRequest(issues=[Issue("/policy", "type", "must be a pausemesh.Policy")])
+        self._target = _read_target(target)
+        self._scope = check_own_id(scope, "/scope")
         self._policy = policy
-        self._observer = observer or NoopObserver()
-        self._cipher = cipher
-        self._clock = clock or SystemClock()
-        self._stack = AsyncExitStack()
+        self._observer = NoopObserver() if observer is None else _with_methods(observer, Observer, "/observer")
+        self._cipher = None if cipher is None else _with_methods(cipher, Cipher, "/cipher")
+        self._clock = SystemClock() if clock is None else _with_methods(clock, Clock, "/clock")
+        self._entered = threading.Lock()
+        self._stack: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Mesh:
-        """Open the store, where a URL names it, and the mesh on it."""
-        async with AsyncExitStack() as stack:
-            store = self._target
-            if isinstance(store, str):
-                store = await _open_store(store, self._clock)
-                stack.push_async_callback(store.close)
-            mesh = Mesh(
-                store,
-                clock=self._clock,
-                tokens=Sha256TokenIssuer(),
-                ids=TimeOrderedIds(),
-                validator=JsonSchemaValidator(),
-                observer=self._observer,
-                policy=self._policy,
-                cipher=self._cipher,
-                scope=self._scope,
-            )
-            stack.push_async_callback(mesh.close)
-            self._stack = stack.pop_all()
-            return mesh
+        """Open the store, where it is named, and the mesh on it.
+
+        Raises:
+            InvalidRequest: it is entered, and was not left yet.
+        """
+        if not self._entered.acquire(blocking=False):
+            raise InvalidRequest("This mesh is open already; every block needs an opening of its own.")
+        try:
+            async with AsyncExitStack() as stack:
+                store = await self._open_store(stack)
+                mesh = Mesh(
+                    store,
+                    clock=self._clock,
+                    tokens=Sha256TokenIssuer(),
+                    ids=TimeOrderedIds(),
+                    validator=JsonSchemaValidator(),
+                    observer=self._observer,
+                    policy=self._policy,
+                    cipher=self._cipher,
+                    scope=self._scope,
+                )
+                stack.push_async_callback(mesh.close)
+                self._stack = stack.pop_all()
+                return mesh
+        except BaseException:
+            self._entered.release()
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close the mesh, and the store where this opened it."""
-        await self._stack.__aexit__(kind, error, traceback)
+        """Close the mesh, and the store where this opened it.
+
+        Raises:
+            InvalidRequest: it was not entered.
+        """
+        stack, self._stack = self._stack, None
+        if stack is None:
+            raise InvalidRequest(_NOT_ENTERED)
+        try:
+            await stack.__aexit__(kind, error, traceback)
+        finally:
+            self._entered.release()
+
+    async def _open_store(self, stack: AsyncExitStack) -> EventStore:
+        if not isinstance(self._target, str | None):
+            return self._target
+        store: EventStore
+        if self._target is None:
+            store = MemoryEventStore(self._clock)
+        else:
+            store = await SqliteEventStore.open(self._target, self._clock)
+        stack.push_async_callback(store.close)
+        return store
 
 
 class BlockingOpening:
-    """A blocking mesh that is about to be opened: ``with pausemesh.open_sync(...) as mesh``."""
+    """A blocking mesh that is about to be opened: ``with pausemesh.open_sync(...) as mesh``.
+
+    It can be entered again once it was left.
+    """
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._loop: LoopThread | None = None
 
     def __enter__(self) -> BlockingMesh:
-        """Start the loop, and open the mesh in it."""
-        self._loop = LoopThread()
+        """Start the loop, and open the mesh in it.
+
+        Raises:
+            InvalidRequest: it is entered, and was not left yet.
+        """
+        loop = LoopThread()
         try:
-            return BlockingMesh(self._loop, self._loop.call(self._opening.__aenter__()))
+            mesh = loop.enter(self._opening, lambda opened: BlockingMesh(loop, opened))
+            self._loop = loop
         except BaseException:
-            self._loop.close()
+            loop.close()
             raise
+        return mesh
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close the mesh, and stop the loop."""
-        assert self._loop is not None, "the mesh was opened"
+        """Close the mesh and stop the loop.
+
+        Raises:
+            InvalidRequest: it was not entered, or a coroutine that the mesh runs would close it.
+            ForkedMesh: it is the parent's.
+        """
+        loop = self._loop
+        if loop is None:
+            raise InvalidRequest(_NOT_ENTERED)
         try:
-            self._loop.call(self._opening.__aexit__(kind, error, traceback))
+            loop.close()
+        except ForkedMesh:
+            if error is None:
+                raise
         finally:
-            self._loop.close()
+            if loop.is_closed:
+                self._loop = None
 
 
 def open(
-    target: str | EventStore,
+    target: str | os.PathLike[str] | EventStore,
     *,
     scope: str = DEFAULT_SCOPE,
     policy: Policy | None = None,
@@ -113,8 +183,8 @@ def open(
     """Open a mesh for the length of an ``async with`` block.
 
     Args:
-        target: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``memory:`` (nothing survives the block), or a
-            store of the host's own, which the host closes.
+        target: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or a ``Path``, for a SQLite file; ``memory:``
+            (nothing survives the block); or a store of the host's own, which the host closes.
         scope: the project or tenant; nothing of another scope can be seen or changed.
         policy: lifetimes and limits; the defaults where it is left out.
         observer: is told what happens, without payloads and tokens.
@@ -122,14 +192,14 @@ def open(
         clock: the time; the system's where it is left out.
 
     Raises:
-        InvalidRequest: the target is none of these.
+        InvalidRequest: the target is none of these, or another argument is not what its name says.
         StoreUnavailable, StoreCorrupt, StoreUnsafe, SchemaError: on entering, the store cannot be opened.
     """
     return Opening(target, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock)
 
 
 def open_sync(
-    target: str | EventStore,
+    target: str | os.PathLike[str] | EventStore,
     *,
     scope: str = DEFAULT_SCOPE,
     policy: Policy | None = None,
@@ -139,16 +209,56 @@ def open_sync(
 ) -> BlockingOpening:
     """Open a mesh for blocking callers, for the length of a ``with`` block; otherwise as ``open``.
 
+    Any number of threads may use it. The plain functions that it is given (``run``, ``notify``) run in daemon threads
+    and may use it, too; coroutine functions run in its own loop and may not. At the end of the block, calls of other
+    threads that wait raise StoreClosed, claims that are held are given back, and an effect that still runs is in doubt.
     After a fork the child gets ForkedMesh and opens one of its own.
     """
     return BlockingOpening(Opening(target, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock))
 
 
-async def _open_store(url: str, clock: Clock) -> EventStore:
+def _read_target(target: object) -> str | EventStore | None:
+    """Return the path of a SQLite file, None for memory, or the host's store."""
+    if isinstance(target, str):
+        return _read_url(target)
+    if isinstance(target, os.PathLike):
+        return _read_path(os.fspath(target))
+    if _lacks(target, EventStore):
+        raise _refused_target(_NEEDS_A_TARGET)
+    return cast("EventStore", target)
+
+
+def _read_url(url: str) -> str | None:
     if url == _MEMORY:
-        return MemoryEventStore(clock)
-    match = _SQLITE.fullmatch(url)
-    if match is None:
-        message = "must be sqlite:///path or memory:"
-        raise InvalidRequest(issues=[Issue("/target", "url", message)])
-    return await SqliteEventStore.open(match["path"], clock)
+        return None
+    if match := _SQLITE.fullmatch(url):
+        return _read_path(match["path"])
+    scheme = url.partition(":")[0].lower()
+    if scheme in {"postgresql", "postgres"}:
+        raise _refused_target(_NO_POSTGRESQL)
+    raise _refused_target(_NEEDS_SQLITE_FORM if scheme == "sqlite" else _NEEDS_A_TARGET)
+
+
+def _read_path(path: object) -> str:
+    if path == ":memory:":
+        raise _refused_target(_NO_SQLITE_MEMORY)
+    if not isinstance(path, str) or not path or _NO_FILE_NAME.search(path):
+        raise _refused_target(_NO_PATH)
+    return path
+
+
+def _refused_target(message: str) -> InvalidRequest:
+    # The target itself is not repeated: an address can have a password in it.
+    return InvalidRequest(issues=[Issue("/target", "target", message)])
+
+
+def _with_methods(port: PortT, protocol: type, path: str) -> PortT:
+    if lacking := _lacks(port, protocol):
+        raise InvalidRequest(issues=[Issue(path, "type", f"must be an object with {', '.join(lacking)}")])
+    return port
+
+
+def _lacks(port: object, protocol: type) -> list[str]:
+    """Return the protocol's methods that an object does not have; a class, which is none yet, has not one."""
+    names = [name for name in vars(protocol) if not name.startswith("_")]
+    return [name for name in names if isinstance(port, type) or not callable(getattr(port, name, None))]

@@ -32,6 +32,7 @@ from pausemesh.core.effect_events import (
     read_event,
 )
 from pausemesh.core.errors import (
+    ActionMismatch,
     ClaimNotFound,
     EffectConflict,
     EffectUnknown,
@@ -52,8 +53,12 @@ STARTED = Started(key="book", kind="book", arguments=ARGUMENTS, fence=1, worker=
 LATER = dataclasses.replace(STARTED, fence=2, worker="w2")
 COMPLETED, FAILED, DOUBTED = Completed(fence=1, result=TICKET), Failed(fence=1), Doubted(fence=1)
 ADMIN = Actor(kind=ActorKind.OPERATOR, id="root")
-FOUND = Resolve(resolution=Resolution.DONE, evidence="the airline has it", by=ADMIN, result=TICKET)
-NOT_FOUND = Resolve(resolution=Resolution.NOT_DONE, evidence="the airline has nothing", by=ADMIN)
+FOUND = Resolve(
+    resolution=Resolution.DONE, evidence="the airline has it", by=ADMIN, result=TICKET, seen_fence=1, is_running=False
+)
+NOT_FOUND = Resolve(
+    resolution=Resolution.NOT_DONE, evidence="the airline has nothing", by=ADMIN, seen_fence=1, is_running=False
+)
 RESOLVED_DONE = Resolved(resolution=Resolution.DONE, evidence="the airline has it", by=ADMIN, result=TICKET)
 RESOLVED_NOT_DONE = Resolved(resolution=Resolution.NOT_DONE, evidence="the airline has nothing", by=ADMIN)
 
@@ -161,7 +166,7 @@ def test_what_evidence_settled_is_not_settled_again_by_its_holder() -> None:
 )
 def test_evidence_settles_what_is_in_doubt(command: Resolve, event: Event, status: EffectStatus) -> None:
     assert given(STARTED, DOUBTED).when(command) == (event,)
-    assert given(STARTED).when(dataclasses.replace(command, live_fence=2)) == (event,)
+    assert given(STARTED).when(dataclasses.replace(command, seen_fence=2, is_running=True)) == (event,)
     assert given(STARTED).when(command) == (event,)
     state = replay(stamp([STARTED, DOUBTED, event]))
     assert (state.status, state.evidence, state.resolved_by) == (status, command.evidence, ADMIN)
@@ -169,7 +174,18 @@ def test_evidence_settles_what_is_in_doubt(command: Resolve, event: Event, statu
 
 
 def test_evidence_does_not_settle_what_is_running() -> None:
-    given(STARTED).refused(dataclasses.replace(FOUND, live_fence=1), InvalidTransition)
+    given(STARTED).refused(dataclasses.replace(FOUND, is_running=True), InvalidTransition)
+
+
+def test_evidence_does_not_settle_what_a_later_claim_started_meanwhile() -> None:
+    given(STARTED, FAILED, LATER).refused(FOUND, InvalidTransition)
+    later_look = dataclasses.replace(FOUND, seen_fence=2)
+    assert given(STARTED, FAILED, LATER).when(later_look) == (RESOLVED_DONE,)
+
+
+def test_an_approved_action_is_not_started_under_a_second_key() -> None:
+    for history in ([STARTED], [STARTED, COMPLETED], [STARTED, FAILED]):
+        given(*history).refused(Start(started=dataclasses.replace(STARTED, key="again")), ActionMismatch)
 
 
 def test_evidence_given_twice_changes_nothing_and_other_evidence_is_refused() -> None:

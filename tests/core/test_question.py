@@ -52,9 +52,8 @@ def test_an_action_has_a_name_and_arguments_which_may_be_left_out() -> None:
     bare = read({"action": {"name": "x" * 200}}).action
     assert bare is not None
     assert bare.arguments == Document.of({})
-    null = read({"action": {"name": "book", "arguments": None}}).action
-    assert null is not None
-    assert null.arguments == Document.of(None)
+    assert read({"action": {"name": "book"}}).kind is QuestionKind.APPROVAL
+    assert read({"action": {"name": "book"}, "kind": "approval"}).kind is QuestionKind.APPROVAL
 
 
 @pytest.mark.parametrize(
@@ -68,6 +67,10 @@ def test_an_action_has_a_name_and_arguments_which_may_be_left_out() -> None:
         ({"action": "book"}, "/payload/action", "shape"),
         ({"action": None}, "/payload/action", "shape"),
         ({"action": {}}, "/payload/action", "shape"),
+        ({"action": {"name": "book"}, "kind": "input"}, "/payload/kind", "shape"),
+        ({"action": {"name": "book"}, "kind": "authorization"}, "/payload/kind", "shape"),
+        ({"action": {"name": "book", "arguments": None}}, "/payload/action/arguments", "shape"),
+        ({"action": {"name": "book", "arguments": [1]}}, "/payload/action/arguments", "shape"),
         ({"action": {"arguments": {}}}, "/payload/action", "shape"),
         ({"action": {"name": "book", "args": {}}}, "/payload/action", "shape"),
         ({"action": {"name": ""}}, "/payload/action/name", "text"),

@@ -1,6 +1,10 @@
 """Ids, times, texts, tokens, cursors, roles and policies."""
 
 import base64
+import enum
+import hashlib
+import hmac
+import pickle
 import string
 import time
 from datetime import UTC, datetime, timedelta, timezone
@@ -9,13 +13,27 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
+from pausemesh.core.canonical import canonical_bytes
 from pausemesh.core.cursor import read_cursor, write_cursor
 from pausemesh.core.document import Document
-from pausemesh.core.errors import Forbidden, InvalidCursor, InvalidJson, InvalidRequest, PauseMeshError
-from pausemesh.core.issue import Issue
+from pausemesh.core.errors import (
+    ClaimDone,
+    ClaimHeld,
+    ContinuationExpired,
+    Forbidden,
+    InvalidCursor,
+    InvalidJson,
+    InvalidRequest,
+    PauseMeshError,
+    PayloadTooLarge,
+    StreamTooLong,
+    VersionConflict,
+)
+from pausemesh.core.issue import Issue, RecordedOutcome
 from pausemesh.core.limits import JsonLimits
 from pausemesh.core.policy import Policy
 from pausemesh.core.principal import (
+    BY_SYSTEM,
     ActorKind,
     Principal,
     Role,
@@ -199,9 +217,9 @@ def test_roles_may_what_the_table_says() -> None:
         role: (
             allowed(require_may_create, role),
             allowed(require_may_answer, role),
-            allowed(require_may_govern, role, "ana"),
-            allowed(require_may_govern, role, "somebody else"),
-            allowed(require_may_govern, role, None),
+            allowed(require_may_govern, role, Principal(id="ana", role=role).actor()),
+            allowed(require_may_govern, role, Principal(id="ben", role=role).actor()),
+            allowed(require_may_govern, role, BY_SYSTEM),
             allowed(require_admin, role),
         )
         for role in Role
@@ -215,6 +233,77 @@ def test_roles_may_what_the_table_says() -> None:
     }
 
 
+def test_an_agent_governs_only_what_an_agent_of_its_name_created() -> None:
+    editor = Principal(id="ana", role=Role.EDITOR).actor()
+    assert not allowed(require_may_govern, Role.AGENT, editor)
+
+
+def test_a_principals_role_is_a_role_however_it_is_written() -> None:
+    assert Principal(id="bot", role="agent").role is Role.AGENT  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("members", "path"),
+    [
+        ({"id": ""}, "/id"),
+        ({"id": 5}, "/id"),
+        ({"id": "x" * 201}, "/id"),
+        ({"role": "boss"}, "/role"),
+        ({"role": None}, "/role"),
+        ({"scope": ""}, "/scope"),
+        ({"scope": 5}, "/scope"),
+    ],
+)
+def test_a_principal_that_is_none_is_refused(members: dict[str, object], path: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        Principal(**{"id": "ana", "role": Role.EDITOR, **members})  # type: ignore[arg-type]
+    assert refusal.value.issues[0].path == path
+
+
+class Word(enum.StrEnum):
+    HELLO = "hello"
+
+
+def test_text_of_a_subclass_is_kept_as_plain_text() -> None:
+    for checked in (
+        check_text(Word.HELLO, "/t", 9),
+        check_own_id(Word.HELLO, "/t"),
+        check_foreign_id(Word.HELLO, "/t"),
+    ):
+        assert type(checked) is str
+
+
+@pytest.mark.parametrize("edge", ["9999-12-31T23:00:00-05:00", "0001-01-01T01:00:00+05:00"])
+def test_a_time_that_is_no_time_in_utc_is_refused(edge: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        check_aware(datetime.fromisoformat(edge), "/t")
+    assert refusal.value.issues[0].message == "must be within the years 1 to 9999 of UTC"
+
+
+def test_every_error_travels_between_processes_whole() -> None:
+    recorded = RecordedOutcome(status="resumed", version=2, decided_at=datetime(2030, 1, 1, tzinfo=UTC))
+    for error in (
+        VersionConflict(expected=1, actual=2, recorded=recorded),
+        ClaimHeld(lease_until=datetime(2030, 1, 1, tzinfo=UTC), fence=3),
+        ContinuationExpired(expires_at=None, recorded=recorded),
+        PayloadTooLarge(limit=5),
+        StreamTooLong(limit=5),
+        ClaimDone(result={"a": 1}),
+        InvalidRequest("why", issues=[Issue("/a", "r", "m")]),
+    ):
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_a_forged_cursor_with_a_body_that_is_no_json_is_invalid() -> None:
+    listing: JsonValue = ["default"]
+    for body in (b"not json", b"\xff", b""):
+        tag = hmac.digest(b"k", canonical_bytes(listing) + b"\n" + body, hashlib.sha256)[:16]
+        forged = base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
+        with pytest.raises(InvalidCursor):
+            read_cursor(b"k", listing, forged)
+
+
 def test_an_event_remembers_an_agent_as_an_agent_and_a_person_as_an_operator() -> None:
     assert Principal(id="a", role=Role.AGENT).actor().kind is ActorKind.AGENT
     assert Principal(id="e", role=Role.EDITOR).actor().kind is ActorKind.OPERATOR
@@ -224,7 +313,9 @@ def test_an_event_remembers_an_agent_as_an_agent_and_a_person_as_an_operator() -
 def test_a_policy_has_a_positive_lifetime_within_its_maximum() -> None:
     day = timedelta(days=1)
     assert Policy(lifetime=day, max_lifetime=day).lifetime == day
-    for lifetime, most in ((timedelta(0), day), (-day, day), (2 * day, day)):
+    century = timedelta(seconds=3_155_760_000)
+    assert Policy(max_lifetime=century).max_lifetime == century
+    for lifetime, most in ((timedelta(0), day), (-day, day), (2 * day, day), (day, timedelta.max)):
         with pytest.raises(ValueError, match="lifetime"):
             Policy(lifetime=lifetime, max_lifetime=most)
     assert "pausemesh-cursor" not in repr(Policy())
@@ -235,6 +326,9 @@ def test_limits_are_positive_integers() -> None:
     for bad in (0, -1, True, 1.5, "9"):
         with pytest.raises(ValueError, match="max_depth"):
             JsonLimits(max_depth=bad)  # type: ignore[arg-type]
+    assert JsonLimits(max_depth=256).max_depth == 256
+    with pytest.raises(ValueError, match="256"):
+        JsonLimits(max_depth=257)
 
 
 def test_a_document_is_equal_by_value_and_gives_fresh_copies() -> None:

@@ -94,14 +94,18 @@ SAYINGS: list[tuple[str, Callable[[], object]]] = [
     ),
     (
         "The effect is running.",
-        settle(effects.STARTED, command=dataclasses.replace(effects.FOUND, live_fence=1)),
+        settle(effects.STARTED, command=dataclasses.replace(effects.FOUND, is_running=True)),
     ),
     ("The effect's outcome is known.", settle(effects.STARTED, effects.COMPLETED, command=effects.FOUND)),
     ("A claim's stream holds one event.", lambda: claim.replay([])),
     ("An event has a type that is not known.", lambda: claim.read_finished("claim.lost", "q", {})),
     ("A claim's event cannot be read.", lambda: claim.read_finished("claim.finished", "q", {})),
     ("Only an answered question can be claimed.", claim_of({})),
-    ("The approval was declined.", act({"approved": False})),
+    ("It was not approved.", act({"approved": False})),
+    (
+        "The approved action was started under another key.",
+        settle(effects.STARTED, command=effect.Start(started=dataclasses.replace(effects.STARTED, key="k2"))),
+    ),
     ("An event has a type that is not known.", lambda: continuation_events.read_event("continuation.x", "q", {})),
     (
         "An event of type continuation.created cannot be read.",
@@ -128,7 +132,10 @@ SAYINGS: list[tuple[str, Callable[[], object]]] = [
     ("name", lambda: stored_members.whole_number({"name": "5"}, "name")),
     ("a token has 32 bytes of entropy", lambda: format_token(b"")),
     ("not a UTC time", lambda: time_from_text("2030-01-01T00:00:00+01:00")),
-    ("lifetime must be positive and not beyond max_lifetime", lambda: Policy(lifetime=Policy().lifetime * 20)),
+    (
+        "lifetime must be positive and not beyond max_lifetime, which is at most a hundred years",
+        lambda: Policy(lifetime=Policy().lifetime * 20),
+    ),
     ("The limit is 5 bytes.", lambda: _raise(PayloadTooLarge(limit=5))),
     ("The limit is 5 events.", lambda: _raise(StreamTooLong(limit=5))),
     ("Expected version 1, actual version 2.", lambda: _raise(VersionConflict(expected=1, actual=2))),

@@ -2,8 +2,12 @@
 
 import asyncio
 import dataclasses
-from datetime import timedelta
-from typing import Literal, TypedDict
+import threading
+import traceback
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, TypedDict
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -111,10 +115,67 @@ async def test_a_model_with_methods_of_its_own_is_used_by_them(mesh: Mesh, repli
 
 async def test_an_answer_that_fits_the_schema_and_not_the_type_is_told_so(mesh: Mesh, replica: Mesh) -> None:
     answering = asyncio.create_task(desk(replica, {"flight": "none"}))
-    with pytest.raises(pausemesh.AnswerInvalid) as refusal:
+    with pytest.raises(pausemesh.AnswerMismatch) as refusal:
         await mesh.ask("Which?", answer=LikePydantic, key="k")
     assert "none" not in str(refusal.value)
     await answering
+
+
+@dataclasses.dataclass
+class Picky:
+    flight: str
+
+    def __post_init__(self) -> None:
+        raise KeyError(self.flight)
+
+
+async def test_what_a_types_own_code_raises_is_not_passed_on(mesh: Mesh, replica: Mesh) -> None:
+    answering = asyncio.create_task(desk(replica, {"flight": "canary"}))
+    with pytest.raises(pausemesh.AnswerMismatch) as refusal:
+        await mesh.ask("Which?", answer=Picky, key="k")
+    assert "canary" not in "".join(traceback.format_exception(refusal.value))
+    await answering
+
+
+@pytest.mark.parametrize("answer", [datetime, date, UUID, Decimal, bytes, list[datetime], dict[str, UUID]], ids=str)
+async def test_what_no_schema_can_hold_an_answer_to_cannot_be_asked_for(mesh: Mesh, answer: type) -> None:
+    with pytest.raises(pausemesh.InvalidRequest):
+        mesh.ask("When?", answer=answer, key="k")
+    assert (await mesh.list()).continuations == ()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"question": 5},
+        {"question": b"?"},
+        {"question": None},
+        {"action": 5},
+        {"action": ["book"]},
+        {"notify": 5},
+        {"answer": [[]]},
+        {"key": 5},
+        {"key": None},
+        {"lease": 5},
+        {"worker": 5},
+        {"timeout": "soon"},
+    ],
+)
+async def test_bad_members_of_an_ask_are_refused_before_anything_is_stored(mesh: Mesh, members: dict[str, Any]) -> None:
+    with pytest.raises(pausemesh.InvalidRequest):
+        await mesh.ask(**{"question": "?", "key": "k", "timeout": 0, **members}).__aenter__()
+    assert (await mesh.list()).continuations == ()
+
+
+async def test_a_plain_function_is_told_in_a_thread_of_its_own(mesh: Mesh) -> None:
+    told: list[tuple[str, bool]] = []
+
+    def notify(created: CreatedContinuation) -> None:
+        told.append((created.continuation.id, threading.current_thread() is threading.main_thread()))
+
+    with pytest.raises(pausemesh.WaitTimeout):
+        await mesh.ask("Which?", key="k", notify=notify, timeout=0)
+    assert told == [((await only_pending(mesh)).id, False)]
 
 
 async def test_what_has_no_schema_cannot_be_asked_for(mesh: Mesh) -> None:
@@ -244,6 +305,13 @@ async def test_a_double_answer_never_reaches_the_next_question(mesh: Mesh) -> No
     assert (await mesh.inspect(second.continuation.id)).status == "pending"
 
 
+async def test_any_length_of_time_may_be_waited(mesh: Mesh) -> None:
+    created = await mesh.create(payload="?", expires_in=timedelta(milliseconds=1))
+    waiting = [mesh.wait(created.continuation.id, timeout=long) for long in (10**400, float("inf"), timedelta.max)]
+    await mesh.cancel(created.continuation.id)
+    assert {one.status for one in await asyncio.gather(*waiting)} == {"cancelled"}
+
+
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5", True, -DAY])
 async def test_a_timeout_is_a_time(mesh: Mesh, timeout: object) -> None:
     created = await mesh.create(payload="?")
@@ -335,6 +403,8 @@ async def test_a_cursor_belongs_to_its_list(mesh: Mesh, store: EventStore, clock
         {"limit": True},
         {"limit": "5"},
         {"status": "open"},
+        {"status": [["deep"]]},
+        {"kind": 5},
         {"kind": "riddle"},
         {"correlation_id": ""},
         {"due_before": "soon"},

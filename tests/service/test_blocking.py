@@ -1,10 +1,18 @@
-"""The blocking twin: the same methods, the same outcomes, and refused after a fork."""
+"""The blocking twin: the same methods, the same outcomes, for any number of threads, and refused after a fork."""
 
 import inspect
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,8 +110,11 @@ def test_a_call_in_another_process_than_the_loops_is_refused_and_leaves_no_corou
         monkeypatch.setattr(os, "getpid", lambda: here + 1)
         with pytest.raises(pausemesh.ForkedMesh):
             mesh.create(payload="?")
-        loop = mesh._loop  # noqa: SLF001 - what a child must leave alone
-        loop.close()
+        opening = pausemesh.open_sync("memory:")
+        opening._loop = mesh._loop  # noqa: SLF001 - what a child must leave alone
+        with pytest.raises(pausemesh.ForkedMesh):
+            opening.__exit__(None, None, None)
+        opening.__exit__(ValueError, ValueError(), None)
         monkeypatch.undo()
         assert mesh.create(payload="?").continuation.status == "pending"
 
@@ -122,3 +133,244 @@ def test_a_mesh_that_cannot_be_opened_leaves_nothing_behind(tmp_path: Path) -> N
         with pytest.raises(pausemesh.PauseMeshError), pausemesh.open_sync(target):
             pass
     assert threading.active_count() == before
+
+
+def decided(mesh: BlockingMesh, **given: Any) -> str:
+    """Ask and answer, and return the question's id."""
+    asked = mesh.create(payload="?", **given)
+    assert asked.resume_token is not None
+    mesh.resume(asked.continuation.id, token=asked.resume_token, idempotency_key="k", payload="yes")
+    return asked.continuation.id
+
+
+def until(seen: Callable[[], object]) -> None:
+    """Wait for what another thread brings about."""
+    ends = time.monotonic() + 10
+    while not seen():
+        assert time.monotonic() < ends, "it did not come"
+        time.sleep(0)
+
+
+def claim_status(mesh: BlockingMesh, noun_id: str) -> str | None:
+    claim = mesh.inspect(noun_id).claim
+    return None if claim is None else claim.status
+
+
+def test_eight_threads_use_one_mesh_at_once(tmp_path: Path) -> None:
+    together = threading.Barrier(8)
+
+    def work(number: int) -> list[object]:
+        together.wait()
+        results: list[object] = []
+        for _ in range(5):
+            noun_id = decided(mesh, queue=f"q{number}")
+            with mesh.claim_next(f"q{number}") as turn:
+                assert turn.continuation.id == noun_id
+                results.append(turn.effect("book", arguments={"n": number}, run=lambda n: n))
+        return results
+
+    with pausemesh.open_sync(tmp_path / "mesh.db") as mesh, ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(work, range(8))) == [[number] * 5 for number in range(8)]
+
+
+def test_the_end_of_the_block_sends_away_the_threads_that_are_inside_calls() -> None:
+    came: dict[str, object] = {}
+    running, go_on = threading.Event(), threading.Event()
+
+    def calling(name: str, work: Callable[[], object]) -> threading.Thread:
+        def run() -> None:
+            try:
+                came[name] = work()
+            except BaseException as error:  # noqa: BLE001 - it is looked at below
+                came[name] = type(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        return thread
+
+    def book() -> None:
+        running.set()
+        go_on.wait()
+
+    def act() -> None:
+        with mesh.claim(noun_id) as turn:
+            turn.effect("book", run=book)
+
+    store = pausemesh.MemoryEventStore(pausemesh.SystemClock())
+    with pausemesh.open_sync(store) as mesh:
+        noun_id = decided(mesh)
+        open_id = mesh.create(payload="?").continuation.id
+        told = threading.Event()
+        threads = [
+            calling("wait", lambda: mesh.wait(open_id)),
+            calling("claim_next", mesh.claim_next("nothing").__enter__),
+            calling("ask", mesh.ask("?", answer=str, key="k", notify=lambda _: told.set()).wait),
+            calling("effect", act),
+        ]
+        assert running.wait(10)
+        assert told.wait(10)
+    for thread in threads:
+        thread.join(10)
+    assert came == dict.fromkeys(("wait", "claim_next", "ask", "effect"), pausemesh.StoreClosed)
+    with pausemesh.open_sync(store) as mesh:
+        assert claim_status(mesh, noun_id) == "open"
+        assert [effect.status for effect in mesh.effects(noun_id)] == ["unknown"]
+    go_on.set()
+
+
+def test_the_end_of_the_block_under_load_hangs_nobody(tmp_path: Path) -> None:
+    began = threading.Semaphore(0)
+
+    def ask_for_ever() -> None:
+        while True:
+            mesh.create(payload="?")
+            began.release()
+
+    with ThreadPoolExecutor(8) as threads:
+        with pausemesh.open_sync(tmp_path / "mesh.db") as mesh:
+            asking = [threads.submit(ask_for_ever) for _ in range(8)]
+            for _ in range(8):
+                assert began.acquire(timeout=10)
+        assert [type(one.exception(10)) for one in asking] == [pausemesh.StoreClosed] * 8
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_whatever_an_effect_raises_arrives_at_the_caller_and_the_mesh_goes_on(error: BaseException) -> None:
+    def run() -> None:
+        raise error
+
+    async def run_in_the_loop() -> None:
+        raise error
+
+    with pausemesh.open_sync("memory:") as mesh:
+        for effect in (run, run_in_the_loop):
+            noun_id = decided(mesh)
+            with pytest.raises(type(error)), mesh.claim(noun_id) as turn:
+                turn.effect("book", run=effect)
+            assert [effect.status for effect in mesh.effects(noun_id)] == ["unknown"]
+
+
+def test_an_effect_that_raises_stop_iteration_hangs_nobody() -> None:
+    with pausemesh.open_sync("memory:") as mesh:
+        noun_id = decided(mesh)
+        with pytest.raises(RuntimeError), mesh.claim(noun_id) as turn:
+            turn.effect("book", run=lambda: next(iter(())))
+        assert [effect.status for effect in mesh.effects(noun_id)] == ["unknown"]
+
+
+def test_a_plain_effect_may_use_the_mesh_and_a_coroutine_may_not() -> None:
+    with pausemesh.open_sync("memory:") as mesh:
+        noun_id = decided(mesh)
+
+        async def look() -> int:
+            return mesh.inspect(noun_id).version
+
+        with mesh.claim(noun_id) as turn:
+            assert turn.effect("look", run=lambda: mesh.inspect(noun_id).version) == 2
+            with pytest.raises(pausemesh.InvalidRequest, match="make it a plain function"):
+                turn.effect("await", run=look)
+            turn.release()
+
+
+def test_an_interrupt_of_an_effect_leaves_it_in_doubt_and_gives_the_claim_back() -> None:
+    go_on = threading.Event()
+
+    def run() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        go_on.wait()
+
+    with pausemesh.open_sync("memory:") as mesh:
+        noun_id = decided(mesh)
+        with pytest.raises(KeyboardInterrupt), mesh.claim(noun_id) as turn:
+            turn.effect("book", run=run)
+        assert [effect.status for effect in mesh.effects(noun_id)] == ["unknown"]
+        assert claim_status(mesh, noun_id) == "open"
+        go_on.set()
+
+
+class Interrupting:
+    """An observer that interrupts the main thread when a claim is taken."""
+
+    def observe(self, observation: pausemesh.Observation) -> None:
+        if (observation.noun, observation.status) == ("claim", "held"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt_while_a_claim_is_taken_leaves_nobody_who_renews_it() -> None:
+    with pausemesh.open_sync("memory:", observer=Interrupting()) as mesh:
+        for _ in range(50):
+            noun_id = decided(mesh)
+            with pytest.raises(KeyboardInterrupt), mesh.claim(noun_id):
+                until(lambda: False)
+            assert claim_status(mesh, noun_id) == "open"
+
+
+def test_a_claim_whose_block_and_turn_are_lost_is_given_back() -> None:
+    with pausemesh.open_sync("memory:") as mesh:
+        noun_id = decided(mesh)
+        turn = mesh.claim(noun_id).__enter__()
+        assert claim_status(mesh, noun_id) == "held"
+        assert turn.effect("book", run=lambda: 1) == 1
+        del turn
+        until(lambda: claim_status(mesh, noun_id) == "open")
+
+
+def test_a_mesh_and_its_turns_are_refused_after_the_block() -> None:
+    with pausemesh.open_sync("memory:") as mesh:
+        claim = mesh.claim(decided(mesh))
+        turn = claim.__enter__()
+    for call in (
+        lambda: mesh.create(payload="?"),
+        lambda: mesh.inspect("q_1"),
+        lambda: mesh.ask("?", answer=str, key="k").wait(),
+        lambda: mesh.claim("q_1").__enter__(),
+        lambda: turn.effect("book", run=lambda: 1),
+        lambda: turn.done(),
+        lambda: claim.__exit__(None, None, None),
+    ):
+        with pytest.raises(pausemesh.StoreClosed):
+            call()
+    claim.__exit__(ValueError, ValueError(), None)
+
+
+EXITING = """
+    import contextlib, pathlib, sys, threading
+    import pausemesh
+
+    opening = pausemesh.open_sync(pathlib.Path("mesh.db"))
+    mesh = opening.__enter__()
+    asked = mesh.create(payload="?")
+    mesh.resume(asked.continuation.id, token=asked.resume_token, idempotency_key="k", payload=1)
+    claim = mesh.claim(asked.continuation.id)
+    turn = claim.__enter__()
+    running = threading.Event()
+
+    def book():
+        running.set()
+        threading.Event().wait()
+
+    @contextlib.contextmanager
+    def closed():
+        with contextlib.suppress(pausemesh.StoreClosed):
+            yield
+
+    threading.Thread(target=closed()(lambda: turn.effect("book", run=book)), daemon=True).start()
+    threading.Thread(target=closed()(lambda: mesh.claim_next("q").__enter__()), daemon=True).start()
+    running.wait()
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("sys.exit(3)", 3), ("opening.__exit__(None, None, None)", 0)])
+def test_the_interpreter_ends_with_an_open_mesh_and_functions_that_never_return(
+    tmp_path: Path, end: str, code: int
+) -> None:
+    script = textwrap.dedent(EXITING) + end
+    ended = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (code, "")

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -175,6 +176,87 @@ async def test_a_generated_workers_name_is_unique(mesh: Mesh) -> None:
     assert len(names) == 2
 
 
+@pytest.mark.parametrize("turns", range(12))
+async def test_a_claim_that_arrives_after_its_caller_has_gone_is_given_back(
+    mesh: Mesh, replica: Mesh, turns: int
+) -> None:
+    noun_id = await answered(mesh, queue="q")
+    for entering in (mesh.claim(noun_id), mesh.claim_next("q")):
+        task = asyncio.create_task(entering.__aenter__())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        if not (await asyncio.wait({task}))[0].pop().cancelled():
+            await entering.__aexit__(RuntimeError, RuntimeError(), None)
+        while (await replica.inspect(noun_id)).claim.status != "open":  # type: ignore[union-attr]
+            await asyncio.sleep(0.001)
+
+
+async def test_a_claim_whose_question_cannot_be_read_is_given_back(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh, queue="q")
+    load, away = store.load, [True]
+
+    async def flaky(*arguments: Any) -> Any:
+        if away:
+            away.pop()
+            raise pausemesh.StoreUnavailable
+        return await load(*arguments)
+
+    monkeypatch.setattr(type(store), "load", lambda _store, *arguments: flaky(*arguments))
+    with pytest.raises(pausemesh.StoreUnavailable):
+        await mesh.claim_next("q").__aenter__()
+    await mesh.close()
+    assert (await mesh.inspect(noun_id)).claim.status == "open"  # type: ignore[union-attr]
+
+
+async def test_a_claim_whose_reply_was_lost_is_found_by_the_name_that_only_its_caller_knows(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = store.take
+
+    async def lost(*arguments: Any) -> Any:
+        await take(*arguments)
+        raise pausemesh.OutcomeUnknown
+
+    monkeypatch.setattr(type(store), "take", lambda _store, *arguments: lost(*arguments))
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        assert turn.fence == 1
+    named = await answered(mesh)
+    with pytest.raises(pausemesh.OutcomeUnknown):
+        await mesh.claim(named, worker="shared").__aenter__()
+
+
+async def test_a_claim_whose_outcome_is_unknown_and_was_not_taken_stays_unknown(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: Any) -> Any:
+        raise pausemesh.OutcomeUnknown
+
+    noun_id = await answered(mesh)
+    monkeypatch.setattr(type(store), "take", lost)
+    with pytest.raises(pausemesh.OutcomeUnknown):
+        await mesh.claim(noun_id).__aenter__()
+
+
+async def test_a_claim_that_is_given_back_to_a_store_that_is_away_lapses(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: Any) -> Any:
+        raise pausemesh.StoreUnavailable
+
+    noun_id = await answered(mesh, queue="q")
+    monkeypatch.setattr(type(store), "release", away)
+    with monkeypatch.context() as reading:
+        reading.setattr(type(store), "load", away)
+        with pytest.raises(pausemesh.StoreUnavailable):
+            await mesh.claim_next("q").__aenter__()
+    await mesh.close()
+    assert (await mesh.inspect(noun_id)).claim.status == "held"  # type: ignore[union-attr]
+
+
 async def test_a_claim_that_names_another_action_is_refused(mesh: Mesh) -> None:
     payload: JsonValue = {"kind": "approval", "action": {"name": "book", "arguments": {"flight": "AZ1"}}}
     noun_id = await answered(mesh, payload, {"approved": True})
@@ -182,9 +264,11 @@ async def test_a_claim_that_names_another_action_is_refused(mesh: Mesh) -> None:
         with pytest.raises(pausemesh.ActionMismatch):
             async with mesh.claim(noun_id, action=action):  # type: ignore[arg-type]
                 pass
-    with pytest.raises(pausemesh.InvalidRequest):
-        async with mesh.claim(noun_id, action={"arguments": {}}):
-            pass
+    no_actions: tuple[Any, ...] = ({"arguments": {}}, 5, [1], "book")
+    for no_action in no_actions:
+        with pytest.raises(pausemesh.InvalidRequest):
+            async with mesh.claim(noun_id, action=no_action):
+                pass
     async with mesh.claim(noun_id, action={"name": "book", "arguments": {"flight": "AZ1"}}) as turn:
         assert turn.fence == 1
 

@@ -1,6 +1,6 @@
 """Asking: what a question is created with, and what is refused."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -109,6 +109,17 @@ async def test_an_expiry_reaches_the_maximum_and_not_beyond(mesh: Mesh, clock: M
         {"payload": {"action": "book"}},
         {"payload": {"action": {"arguments": {}}}},
         {"payload": {"action": {"name": ""}}},
+        {"payload": {"action": {"name": "book", "arguments": None}}},
+        {"payload": {"action": {"name": "book"}, "kind": "input"}},
+        {"answerable_by": 5},
+        {"answerable_by": [[]]},
+        {"answerable_by": ["token", 5]},
+        {"continuation_id": 5},
+        {"correlation_id": ["deep"]},
+        {"queue": 5},
+        {"by": "ana"},
+        {"by": 5},
+        {"expires_at": datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5)))},
         {"payload": {"action": {"name": "book", "args": {}}}},
     ],
 )
@@ -200,6 +211,24 @@ async def test_an_explicit_id_wins_over_the_key(mesh: Mesh) -> None:
         await mesh.create(payload=1, idempotency_key="k", continuation_id="mine", expires_at=at)
 
 
+async def test_a_keyed_repeat_finds_its_question_after_the_expiry_that_it_names(
+    mesh: Mesh, replica: Mesh, clock: ManualClock
+) -> None:
+    at = clock.now() + DAY
+    first = await mesh.create(payload=1, idempotency_key="k", expires_at=at)
+    clock.advance(2 * DAY)
+    repeat = await replica.create(payload=1, idempotency_key="k", expires_at=at)
+    assert (repeat.replayed, repeat.continuation) == (True, first.continuation)
+    with pytest.raises(pausemesh.InvalidRequest):
+        await mesh.create(payload=1, idempotency_key="k2", expires_at=at)
+
+
+async def test_the_ways_to_answer_may_come_from_anything_that_can_be_gone_through_once(mesh: Mesh) -> None:
+    first = await mesh.create(payload=1, idempotency_key="k", answerable_by=iter(["token"]))
+    repeat = await mesh.create(payload=1, idempotency_key="k", answerable_by=["token", "token"])
+    assert (first.continuation.answerable_by, repeat.replayed) == (("token",), True)
+
+
 async def test_who_may_ask(mesh: Mesh) -> None:
     for by in (BOT, ANA):
         created = await mesh.create(payload=None, by=by)
@@ -221,6 +250,20 @@ async def test_an_agent_that_asks_for_approval_gets_no_token(mesh: Mesh) -> None
         assert other.continuation.answerable_by == ("token", "operator")
     chosen = await mesh.create(payload={"kind": "approval"}, by=BOT, answerable_by=["operator", "token"])
     assert chosen.continuation.answerable_by == ("token", "operator")
+
+
+async def test_an_agent_that_asks_for_an_action_asks_for_approval(mesh: Mesh) -> None:
+    asked = await mesh.create(payload={"action": {"name": "wipe"}}, by=BOT)
+    assert (asked.resume_token, asked.continuation.question.kind) == (None, "approval")
+
+
+async def test_a_key_of_a_principal_never_meets_that_of_an_ask(mesh: Mesh) -> None:
+    squatter = pausemesh.Principal(id="ask", role=pausemesh.Role.AGENT)
+    squatted = await mesh.create(payload="mine", idempotency_key="trip", by=squatter)
+    with pytest.raises(pausemesh.WaitTimeout):
+        await mesh.ask("Which?", key="trip", timeout=0)
+    assert len((await mesh.list()).continuations) == 2
+    assert (await mesh.inspect(squatted.continuation.id)).payload == "mine"
 
 
 async def test_a_schema_that_cannot_be_checked_safely_is_refused_at_creation(mesh: Mesh) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -91,6 +92,42 @@ async def test_a_wrong_token_is_told_the_same_in_every_state(mesh: Mesh) -> None
             await mesh.resume(created.continuation.id, token=wrong, idempotency_key="k", payload=1)
         told.add(str(refusal.value))
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("no_id", [5, None, [], {}, b"q"])
+async def test_an_id_that_is_no_text_is_refused(mesh: Mesh, no_id: object) -> None:
+    token = (await mesh.create(payload="?", continuation_id="5")).resume_token
+    wrong: Any = no_id
+    for attempt in (
+        mesh.resume(wrong, token=str(token), idempotency_key="k", payload=1),
+        mesh.answer(wrong, by=ANA, idempotency_key="k", payload=1),
+        mesh.cancel(wrong),
+        mesh.reissue_token(wrong),
+        mesh.inspect(wrong),
+        mesh.history(wrong),
+        mesh.wait(wrong),
+        mesh.effects(wrong),
+        mesh.claim(wrong).__aenter__(),
+        mesh.resolve_effect(wrong, "k", "done", evidence="x"),
+    ):
+        with pytest.raises(pausemesh.InvalidRequest):
+            await attempt
+
+
+@pytest.mark.parametrize("nobody", ["ana", 5, {"id": "ana"}])
+async def test_who_is_no_principal_is_refused(mesh: Mesh, nobody: object) -> None:
+    created = await mesh.create(payload="?")
+    noun_id, wrong = created.continuation.id, cast("Any", nobody)
+    for attempt in (
+        mesh.resume(noun_id, token=str(created.resume_token), idempotency_key="k", payload=1, by=wrong),
+        mesh.answer(noun_id, by=wrong, idempotency_key="k", payload=1),
+        mesh.answer(noun_id, by=cast("Any", None), idempotency_key="k", payload=1),
+        mesh.cancel(noun_id, by=wrong),
+        mesh.reissue_token(noun_id, by=wrong),
+        mesh.resolve_effect(noun_id, "k", "done", evidence="x", by=wrong),
+    ):
+        with pytest.raises(pausemesh.InvalidRequest):
+            await attempt
 
 
 async def test_an_unknown_id_is_not_found(mesh: Mesh) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -79,9 +80,14 @@ async def test_another_kind_or_other_arguments_under_one_key_conflict(mesh: Mesh
     noun_id = await answered(mesh)
     async with mesh.claim(noun_id) as turn:
         await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
-        for arguments, kind in (({"flight": "AZ2"}, None), (None, None), (ARGUMENTS, "rebook")):
+        others: list[tuple[dict[str, JsonValue] | None, str | None]] = [
+            ({"flight": "AZ2"}, None),
+            (None, None),
+            (ARGUMENTS, "rebook"),
+        ]
+        for arguments, kind in others:
             with pytest.raises(pausemesh.EffectConflict):
-                await turn.effect("book", arguments=arguments, kind=kind, run=airline.book)
+                await turn.effect("book", arguments=arguments, kind=kind, run=lambda **_: None)
     assert airline.booked == ["AZ1"]
 
 
@@ -293,9 +299,42 @@ async def test_an_approval_admits_exactly_the_effect_that_was_shown(mesh: Mesh, 
         ]
         for key, arguments, kind in others:
             with pytest.raises(pausemesh.ActionMismatch):
-                await turn.effect(key, arguments=arguments, kind=kind, run=airline.book)
+                await turn.effect(key, arguments=arguments, kind=kind, run=lambda **_: airline.booked.append("no"))
         assert airline.booked == []
         await turn.effect("step-1", kind="book", arguments={"seats": 2, "flight": "AZ1"}, run=airline.book)
+    assert airline.booked == ["AZ1"]
+
+
+async def test_an_approval_is_carried_out_once_under_whatever_key(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh, APPROVAL, {"approved": True})
+    async with mesh.claim(noun_id) as turn:
+        await turn.effect("first", kind="book", arguments=ARGUMENTS, run=airline.book)
+        for key in ("second", "book"):
+            with pytest.raises(pausemesh.ActionMismatch):
+                await turn.effect(key, kind="book", arguments=ARGUMENTS, run=airline.book)
+            with pytest.raises(pausemesh.ClaimNotFound):
+                await turn.resolve(key, "done", evidence="x")
+        assert await turn.effect("first", kind="book", arguments=ARGUMENTS, run=airline.book) == {
+            "ticket": 1,
+            "seats": 2,
+        }
+    assert [effect.key for effect in await mesh.effects(noun_id)] == ["first"]
+    assert airline.booked == ["AZ1"]
+
+
+@pytest.mark.parametrize("answer", [False, "no", None, {"decision": "no"}], ids=str)
+async def test_an_approval_with_a_schema_of_its_own_is_approved_only_by_a_yes(
+    mesh: Mesh, airline: Airline, answer: JsonValue
+) -> None:
+    payload: JsonValue = {"action": {"name": "book", "arguments": ARGUMENTS}, "responseSchema": True}
+    noun_id = await answered(mesh, payload, answer)
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.ActionMismatch):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+    assert airline.booked == []
+    yes = await answered(mesh, payload, answer=True)
+    async with mesh.claim(yes) as turn:
+        await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
     assert airline.booked == ["AZ1"]
 
 
@@ -305,6 +344,116 @@ async def test_a_declined_approval_admits_no_effect(mesh: Mesh, airline: Airline
         with pytest.raises(pausemesh.ActionMismatch):
             await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
     assert airline.booked == []
+
+
+@pytest.mark.parametrize(
+    "run",
+    [None, 5, "book", lambda flight: flight, lambda *, other: other],
+    ids=["none", "number", "text", "another name", "another keyword"],
+)
+async def test_a_function_that_cannot_be_called_so_is_refused_before_anything_is_recorded(mesh: Mesh, run: Any) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.InvalidRequest) as refusal:
+            await turn.effect("book", arguments={"x": 1}, run=run)
+        assert refusal.value.issues[0].path == "/run"
+    assert await mesh.effects(noun_id) == []
+
+
+@pytest.mark.parametrize("arguments", [5, "x", b"y", ["a"], [("a", 1)], 0], ids=str)
+async def test_arguments_are_an_object(mesh: Mesh, arguments: Any) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(pausemesh.InvalidRequest):
+            await turn.effect("book", arguments=arguments, run=lambda **_: None)
+
+
+@pytest.mark.parametrize("error", [StopIteration, SystemExit, KeyboardInterrupt])
+async def test_whatever_a_blocking_effect_raises_arrives_and_leaves_a_doubt(
+    mesh: Mesh, error: type[BaseException]
+) -> None:
+    noun_id = await answered(mesh)
+
+    def fail() -> None:
+        raise error
+
+    async with mesh.claim(noun_id) as turn:
+        with pytest.raises(RuntimeError if error is StopIteration else error):
+            await turn.effect("book", run=fail)
+    assert [effect.status for effect in await mesh.effects(noun_id)] == ["unknown"]
+
+
+async def test_a_turn_is_not_done_while_one_of_its_effects_is_running(mesh: Mesh) -> None:
+    noun_id = await answered(mesh)
+    gate = asyncio.Event()
+
+    async def slow() -> str:
+        await gate.wait()
+        return "done"
+
+    async with mesh.claim(noun_id) as turn:
+        running = asyncio.create_task(turn.effect("slow", run=slow))
+        await asyncio.sleep(0.02)
+        with pytest.raises(pausemesh.InvalidTransition):
+            await turn.done()
+        with pytest.raises(pausemesh.InvalidTransition):
+            await turn.resolve("slow", "done", evidence="not yet")
+        gate.set()
+        assert await running == "done"
+
+
+async def test_a_start_whose_reply_was_lost_is_found_and_run(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+    start, lost = Effects.start, [True]
+
+    async def flaky(*arguments: Any, **more: Any) -> Any:
+        outcome = await start(*arguments, **more)
+        if lost:
+            lost.pop()
+            raise pausemesh.OutcomeUnknown
+        return outcome
+
+    monkeypatch.setattr(Effects, "start", flaky)
+    async with mesh.claim(noun_id) as turn:
+        assert await turn.effect("book", arguments=ARGUMENTS, run=airline.book) == {"ticket": 1, "seats": 2}
+    assert airline.booked == ["AZ1"]
+
+
+async def test_evidence_found_before_a_later_claim_does_not_settle_what_that_claim_runs(
+    mesh: Mesh, replica: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+
+    def full() -> None:
+        raise pausemesh.EffectFailed
+
+    with pytest.raises(pausemesh.EffectFailed):
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", arguments=ARGUMENTS, run=full)
+    looked, go_on, is_live = asyncio.Event(), asyncio.Event(), Effects.is_live
+
+    async def slow(*arguments: Any) -> bool:
+        live = await is_live(*arguments)
+        if not looked.is_set():
+            looked.set()
+            await go_on.wait()
+        return live
+
+    monkeypatch.setattr(Effects, "is_live", slow)
+    resolving = asyncio.create_task(replica.resolve_effect(noun_id, "book", "not_done", evidence="nothing"))
+    await looked.wait()
+
+    async def book(flight: str, seats: int) -> JsonValue:
+        go_on.set()
+        with pytest.raises(pausemesh.InvalidTransition):
+            await resolving
+        return await airline.book(flight, seats)
+
+    async with mesh.claim(noun_id) as turn:
+        assert await turn.effect("book", arguments=ARGUMENTS, run=book) == {"ticket": 1, "seats": 2}
+    assert airline.booked == ["AZ1"]
 
 
 async def test_who_may_resolve_and_with_what(mesh: Mesh) -> None:
@@ -320,6 +469,7 @@ async def test_who_may_resolve_and_with_what(mesh: Mesh) -> None:
         await mesh.resolve_effect(noun_id, "other", "done", evidence="x")
     for outcome, evidence, result in (
         ("maybe", "x", None),
+        (["done"], "x", None),
         ("done", "", None),
         ("done", "x" * 2_001, None),
         ("done", 5, None),

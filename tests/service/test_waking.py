@@ -73,10 +73,24 @@ async def test_who_waits_is_sent_away_when_the_mesh_is_closed(store: EventStore,
             await one
 
 
+@pytest.mark.parametrize("turns", range(8))
+async def test_who_just_began_to_wait_is_sent_away_too(store: EventStore, clock: ManualClock, turns: int) -> None:
+    async with pausemesh.open(store, clock=clock) as mesh:
+        created = await mesh.create(payload="?")
+        waiting = asyncio.create_task(mesh.wait(created.continuation.id))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+    with pytest.raises(pausemesh.StoreClosed):
+        await waiting
+    with pytest.raises(pausemesh.StoreClosed):
+        await mesh.wait(created.continuation.id)
+
+
 async def test_nobody_follows_the_log_once_nobody_waits(mesh: Mesh) -> None:
     created = await mesh.create(payload="?")
     with pytest.raises(pausemesh.WaitTimeout):
         await mesh.wait(created.continuation.id, timeout=0.01)
+    await asyncio.sleep(0.01)
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "pausemesh-wakeups"]
 
 

@@ -19,7 +19,6 @@ from pausemesh.core.errors import (
     StoreCorrupt,
     UnknownSchemaVersion,
 )
-from pausemesh.core.question import QuestionKind
 from pausemesh.core.stored_event import Members, Stamped
 from pausemesh.core.stored_members import text, whole_number
 from pausemesh.core.values import JsonValue
@@ -131,17 +130,18 @@ def require_claimable(continuation: Continuation) -> None:
 def require_action(continuation: Continuation, name: str, arguments: Document) -> None:
     """Pass the action that was shown and approved, with exactly its arguments, key order aside.
 
-    A question without an action admits any.
+    A question without an action admits any. Approved is an answer that is ``true``, or an object whose ``approved``
+    is; whatever else it says, the action is not admitted.
 
     Raises:
-        ActionMismatch: the name or the arguments are others, or the approval was declined.
+        ActionMismatch: the name or the arguments are others, or it was not approved.
     """
-    question = continuation.question
-    if question.action is None:
+    action = continuation.question.action
+    if action is None:
         return
-    if question.action.name != name or question.action.arguments != arguments:
+    if action.name != name or action.arguments != arguments:
         raise ActionMismatch(recorded=continuation.recorded)
     answer = continuation.resume_payload
-    declined = isinstance(answer, dict) and "approved" in answer and answer["approved"] is not True
-    if question.kind is QuestionKind.APPROVAL and declined:
-        raise ActionMismatch("The approval was declined.", recorded=continuation.recorded)
+    approved = answer.get("approved") if isinstance(answer, dict) else answer
+    if approved is not True:
+        raise ActionMismatch("It was not approved.", recorded=continuation.recorded)

@@ -35,7 +35,10 @@ def read_cursor(key: bytes, listing: JsonValue, cursor: str) -> JsonValue:
     tag, body = raw[:_TAG_BYTES], raw[_TAG_BYTES:]
     if not hmac.compare_digest(tag, _tag(key, listing, body)):
         raise InvalidCursor
-    position = decode_canonical(body)
+    try:
+        position = decode_canonical(body)
+    except ValueError:
+        raise InvalidCursor from None
     if write_cursor(key, listing, position) != cursor:
         raise InvalidCursor
     return position

@@ -4,11 +4,14 @@ import dataclasses
 import hashlib
 from typing import Final
 
+from pausemesh.core import limits
 from pausemesh.core.canonical import canonical_bytes, decode_canonical
 from pausemesh.core.limits import JsonLimits
 from pausemesh.core.values import JsonValue
 
-STORED_LIMITS: Final = JsonLimits(max_bytes=2**40, max_depth=512, max_values=2**40, max_key_characters=2**40)
+STORED_LIMITS: Final = JsonLimits(
+    max_bytes=2**40, max_depth=limits.JSON_DEPTH_MAX, max_values=2**40, max_key_characters=2**40
+)
 """What was accepted under a host's limits must load under any later ones."""
 
 

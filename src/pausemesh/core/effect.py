@@ -22,6 +22,7 @@ from pausemesh.core import limits
 from pausemesh.core.document import Document
 from pausemesh.core.effect_events import Completed, Doubted, Event, Failed, Resolution, Resolved, Started
 from pausemesh.core.errors import (
+    ActionMismatch,
     ClaimNotFound,
     EffectConflict,
     EffectUnknown,
@@ -102,13 +103,14 @@ class Doubt:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Resolve:
-    """Somebody looked. ``live_fence`` is that of a claim that is held right now, if there is one."""
+    """Somebody looked, when ``seen_fence`` was the claim's latest and the effect ``is_running`` under it or not."""
 
     resolution: Resolution
     evidence: str = dataclasses.field(repr=False)
     by: Actor
     result: Document | None = dataclasses.field(default=None, repr=False)
-    live_fence: int | None = None
+    seen_fence: int
+    is_running: bool
 
 
 Command: TypeAlias = Start | Complete | Fail | Doubt | Resolve
@@ -188,6 +190,8 @@ def _decide_start(state: Effect | None, command: Start) -> tuple[Event, ...]:
     started = command.started
     if state is None:
         return (started,)
+    if started.key != state.key:
+        raise ActionMismatch("The approved action was started under another key.")
     if started.kind != state.kind or started.arguments.digest != state.arguments_digest:
         raise EffectConflict
     if state.status is EffectStatus.COMPLETED:
@@ -223,7 +227,7 @@ def _decide_resolve(state: Effect, command: Resolve) -> tuple[Event, ...]:
     if state.status is EffectStatus.UNKNOWN:
         return (resolved,)
     if state.status is EffectStatus.STARTED:
-        if command.live_fence == state.fence:
+        if state.fence > command.seen_fence or (state.fence == command.seen_fence and command.is_running):
             raise InvalidTransition("The effect is running.")
         return (resolved,)
     wanted = EffectStatus.COMPLETED if command.resolution is Resolution.DONE else EffectStatus.FAILED

@@ -32,6 +32,7 @@
     ├── ContinuationExpired            CONTINUATION_EXPIRED
     ├── IdempotencyConflict            IDEMPOTENCY_CONFLICT
     ├── AnswerInvalid                  ANSWER_INVALID
+    ├── AnswerMismatch                 ANSWER_MISMATCH        the answer is recorded and stays
     ├── SchemaNotAllowed               SCHEMA_NOT_ALLOWED
     ├── EffectFailed                   EFFECT_FAILED          raised by an effect: it surely did not happen
     ├── WaitTimeout                    WAIT_TIMEOUT
@@ -55,28 +56,10 @@
 No token, payload, answer or state is ever in an error: members hold ids, versions, statuses, JSON Pointers.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
-from typing import ClassVar
 
-from pausemesh.core import limits
-from pausemesh.core.issue import Issue, RecordedOutcome
-
-
-class PauseMeshError(Exception):
-    """Something was refused or went wrong."""
-
-    code: ClassVar[str] = "PAUSEMESH_ERROR"
-
-    def __init__(self, detail: str | None = None, *, issues: Iterable[Issue] = ()) -> None:
-        self.detail = detail
-        self.issues: tuple[Issue, ...] = tuple(issues)[: limits.ISSUES]
-        super().__init__(detail)
-
-    def __str__(self) -> str:
-        message = (type(self).__doc__ or "").partition("\n")[0]
-        places = "; ".join(f"{issue.path or '(root)'}: {issue.message}" for issue in self.issues)
-        return " ".join(part for part in (message, self.detail, places) if part)
+from pausemesh.core.error_base import PauseMeshError as PauseMeshError  # noqa: PLC0414 - part of this module's tree
+from pausemesh.core.issue import RecordedOutcome
 
 
 class InvalidRequest(PauseMeshError):
@@ -231,7 +214,12 @@ class ActionMismatch(Conflict):
 
 
 class ClaimHeld(Conflict):
-    """Another worker holds the claim, under ``fence`` and until ``lease_until`` if it is not renewed."""
+    """Another worker holds the claim.
+
+    Attributes:
+        lease_until: when the present lease ends if it is not renewed.
+        fence: the fence of the present holder.
+    """
 
     code = "CLAIM_HELD"
 
@@ -282,6 +270,12 @@ class AnswerInvalid(PauseMeshError):
     code = "ANSWER_INVALID"
 
 
+class AnswerMismatch(PauseMeshError):
+    """The recorded answer cannot be made the type that was asked for."""
+
+    code = "ANSWER_MISMATCH"
+
+
 class SchemaNotAllowed(PauseMeshError):
     """The response schema is not one that can be checked safely."""
 
@@ -295,7 +289,7 @@ class EffectFailed(PauseMeshError):
 
 
 class WaitTimeout(PauseMeshError):
-    """Nothing was decided within the time given; the question is still open."""
+    """Nothing came within the time given."""
 
     code = "WAIT_TIMEOUT"
 

@@ -5,6 +5,9 @@ from typing import Final
 
 PAYLOAD_BYTES: Final = 65_536
 JSON_DEPTH: Final = 64
+JSON_DEPTH_MAX: Final = 256
+"""The deepest that a host may allow: what is stored must be readable on any stack."""
+
 JSON_VALUES: Final = 50_000
 JSON_KEY_CHARACTERS: Final = 256
 JSON_INTEGER_MAGNITUDE: Final = 2**53 - 1
@@ -41,6 +44,9 @@ REISSUES: Final = 8
 
 LIFETIME_SECONDS: Final = 604_800
 LIFETIME_MAX_SECONDS: Final = 7_776_000
+LIFETIME_CEILING_SECONDS: Final = 3_155_760_000
+"""The longest maximum that a host may choose: a hundred years."""
+
 LEASE_SECONDS: Final = 60
 LEASE_MIN_SECONDS: Final = 1
 LEASE_MAX_SECONDS: Final = 86_400
@@ -83,3 +89,6 @@ class JsonLimits:
             if type(bound) is not int or bound < 1:
                 message = f"{field.name} must be a positive integer"
                 raise ValueError(message)
+        if self.max_depth > JSON_DEPTH_MAX:
+            message = f"max_depth must be at most {JSON_DEPTH_MAX}"
+            raise ValueError(message)

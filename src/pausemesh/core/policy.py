@@ -26,6 +26,7 @@ class Policy:
     cursor_key: bytes = dataclasses.field(default=b"pausemesh-cursor-v1", repr=False)
 
     def __post_init__(self) -> None:
-        if not timedelta(0) < self.lifetime <= self.max_lifetime:
-            message = "lifetime must be positive and not beyond max_lifetime"
+        ceiling = timedelta(seconds=limits.LIFETIME_CEILING_SECONDS)
+        if not timedelta(0) < self.lifetime <= self.max_lifetime <= ceiling:
+            message = "lifetime must be positive and not beyond max_lifetime, which is at most a hundred years"
             raise ValueError(message)

@@ -4,7 +4,10 @@ import dataclasses
 import enum
 from typing import Final
 
-from pausemesh.core.errors import Forbidden
+from pausemesh.core import limits
+from pausemesh.core.errors import Forbidden, InvalidRequest
+from pausemesh.core.issue import Issue
+from pausemesh.core.values import check_own_id, check_text
 
 DEFAULT_SCOPE: Final = "default"
 
@@ -39,11 +42,23 @@ class Actor:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who calls: an id that the host vouches for, a role, and the scope it is confined to."""
+    """Who calls: an id that the host vouches for, a role, and the scope it is confined to.
+
+    Raises:
+        InvalidRequest: the id is not 1 to 200 characters, or the role or the scope is none.
+    """
 
     id: str
     role: Role
     scope: str = DEFAULT_SCOPE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", check_text(self.id, "/id", limits.FOREIGN_ID_CHARACTERS, least=1))
+        object.__setattr__(self, "scope", check_own_id(self.scope, "/scope"))
+        try:
+            object.__setattr__(self, "role", Role(self.role))
+        except ValueError:
+            raise InvalidRequest(issues=[Issue("/role", "enum", "is not one of the roles")]) from None
 
     def actor(self) -> Actor:
         """Return how an event remembers this principal."""
@@ -76,13 +91,13 @@ def require_may_create(principal: Principal) -> None:
     _require(principal, _CREATORS)
 
 
-def require_may_govern(principal: Principal, creator: str | None) -> None:
+def require_may_govern(principal: Principal, creator: Actor) -> None:
     """Pass the creator of a continuation, an editor or an admin: who may cancel it or reissue its token.
 
     Raises:
         Forbidden: anybody else.
     """
-    if principal.role is Role.AGENT and creator == principal.id:
+    if principal.role is Role.AGENT and creator == principal.actor():
         return
     _require(principal, _DECIDERS)
 

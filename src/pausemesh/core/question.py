@@ -18,7 +18,7 @@ _QUESTIONS_READ: Final = 256
 
 
 class QuestionKind(enum.StrEnum):
-    """What is asked for; a payload that names no kind asks for input."""
+    """What is asked for; a payload that names none asks for input, or for approval of its action."""
 
     INPUT = "input"
     APPROVAL = "approval"
@@ -62,13 +62,14 @@ def read_question(payload: Document) -> Question:
     """
     value = payload.value
     members = value if isinstance(value, dict) else {}
-    kind = _kind(members)
+    action = _action(members)
+    kind = _kind(members, action)
     if not isinstance(members.get("message", ""), str):
         raise _invalid("/payload/message", "must be text")
     schema = APPROVAL_SCHEMA if kind is QuestionKind.APPROVAL else None
     if "responseSchema" in members:
         schema = Document.of(members["responseSchema"], STORED_LIMITS)
-    return Question(kind=kind, response_schema=schema, action=_action(members))
+    return Question(kind=kind, response_schema=schema, action=action)
 
 
 def shown_digest(continuation_id: str, payload: Document, expires_at: datetime | None) -> str:
@@ -81,11 +82,15 @@ def shown_digest(continuation_id: str, payload: Document, expires_at: datetime |
     return hashlib.sha256(b",".join(parts)).hexdigest()
 
 
-def _kind(members: dict[str, JsonValue]) -> QuestionKind:
+def _kind(members: dict[str, JsonValue], action: Action | None) -> QuestionKind:
+    implied = QuestionKind.INPUT if action is None else QuestionKind.APPROVAL
     try:
-        return QuestionKind(members.get("kind", QuestionKind.INPUT))  # type: ignore[arg-type]
+        kind = QuestionKind(members.get("kind", implied))  # type: ignore[arg-type]
     except ValueError:
         raise _invalid("/payload/kind", "must be input, approval or authorization") from None
+    if action is not None and kind is not QuestionKind.APPROVAL:
+        raise _invalid("/payload/kind", "must be approval where there is an action")
+    return kind
 
 
 def _action(members: dict[str, JsonValue]) -> Action | None:
@@ -94,8 +99,11 @@ def _action(members: dict[str, JsonValue]) -> Action | None:
     action = members["action"]
     if not isinstance(action, dict) or not {"name"} <= action.keys() <= {"name", "arguments"}:
         raise _invalid("/payload/action", "must have a name and arguments, and nothing else")
+    arguments = action.get("arguments", {})
+    if not isinstance(arguments, dict):
+        raise _invalid("/payload/action/arguments", "must be an object")
     name = check_text(action["name"], "/payload/action/name", ACTION_NAME_CHARACTERS, least=1)
-    return Action(name=name, arguments=Document.of(action.get("arguments", {}), STORED_LIMITS))
+    return Action(name=name, arguments=Document.of(arguments, STORED_LIMITS))
 
 
 def _invalid(path: str, message: str) -> InvalidRequest:

@@ -31,7 +31,7 @@ def check_own_id(value: object, path: str) -> str:
         InvalidRequest: it is anything else; ``path`` is the JSON Pointer of the member.
     """
     if isinstance(value, str) and _OWN_ID.fullmatch(value):
-        return value
+        return str.__str__(value)
     raise InvalidRequest(issues=[Issue(path, "id", "must be 1 to 200 of A-Z a-z 0-9 . _ : ~ @ - and inner blanks")])
 
 
@@ -51,7 +51,7 @@ def check_text(value: object, path: str, most: int, *, least: int = 0) -> str:
         InvalidRequest: it is anything else; ``path`` is the JSON Pointer of the member.
     """
     if isinstance(value, str) and least <= len(value) <= most and not _CONTROL.search(value):
-        return value
+        return str.__str__(value)
     message = f"must be {least} to {most} characters without control characters"
     raise InvalidRequest(issues=[Issue(path, "text", message)])
 
@@ -64,7 +64,10 @@ def check_aware(value: object, path: str) -> datetime:
     """
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise InvalidRequest(issues=[Issue(path, "time", "must be a time with a zone")])
-    return cut_to_milliseconds(value.astimezone(UTC))
+    try:
+        return cut_to_milliseconds(value.astimezone(UTC))
+    except OverflowError:
+        raise InvalidRequest(issues=[Issue(path, "time", "must be within the years 1 to 9999 of UTC")]) from None
 
 
 def cut_to_milliseconds(value: datetime) -> datetime:

@@ -5,13 +5,27 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
+import msgspec.inspect
 
-from pausemesh.core.errors import AnswerInvalid, InvalidRequest
+from pausemesh.core.errors import AnswerMismatch, InvalidRequest
 from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonValue
 
 AnswerT = TypeVar("AnswerT")
 
+_TEXT_FORMS: Final = frozenset({"format", "contentEncoding", "contentMediaType"})
+_READ_FROM_TEXT: Final = (
+    msgspec.inspect.DateTimeType,
+    msgspec.inspect.DateType,
+    msgspec.inspect.TimeType,
+    msgspec.inspect.TimeDeltaType,
+    msgspec.inspect.UUIDType,
+    msgspec.inspect.DecimalType,
+    msgspec.inspect.BytesType,
+    msgspec.inspect.ByteArrayType,
+    msgspec.inspect.MemoryViewType,
+    msgspec.inspect.CustomType,
+)
 _OUTSIDE_THE_VOCABULARY: Final = frozenset({"discriminator"})
 
 
@@ -47,7 +61,8 @@ def answer_type_of(answer: Any) -> AnswerType[Any]:
         )
     try:
         schema = msgspec.json.schema(answer)
-    except TypeError:
+        _refuse_text_forms(msgspec.inspect.type_info(answer))
+    except (TypeError, RecursionError):
         raise InvalidRequest(issues=[Issue("/answer", "type", "no JSON Schema can be made of this type")]) from None
     return AnswerType(
         schema=_within_the_vocabulary(schema),
@@ -66,15 +81,21 @@ def _reporting(convert: Callable[[JsonValue], AnswerT]) -> Callable[[JsonValue],
     def converted(value: JsonValue) -> AnswerT:
         try:
             return convert(value)
-        except ValueError:
-            raise AnswerInvalid("The answer matches the schema but not the type.") from None
+        except Exception:  # noqa: BLE001 - a type's own code may raise anything, with the answer in it
+            raise AnswerMismatch from None
 
     return converted
 
 
 def _within_the_vocabulary(schema: Any) -> JsonValue:
-    """Leave out what the makers of schemas add from OpenAPI."""
+    """Leave out what the makers of schemas add from OpenAPI.
+
+    Raises:
+        InvalidRequest: the type has a text form (dates, UUIDs, decimals, bytes) that no schema can hold an answer to.
+    """
     if isinstance(schema, dict):
+        if not _TEXT_FORMS.isdisjoint(schema) and schema.get("type") == "string":
+            raise _text_form()
         return {
             name: _within_the_vocabulary(value)
             for name, value in schema.items()
@@ -83,3 +104,24 @@ def _within_the_vocabulary(schema: Any) -> JsonValue:
     if isinstance(schema, list | tuple):
         return [_within_the_vocabulary(value) for value in schema]
     return cast("JsonValue", schema)
+
+
+def _refuse_text_forms(info: object) -> None:
+    """Look at every part of a type for those that msgspec reads from text, or from anything, in its own way."""
+    pending, seen = [info], set[int]()
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, _READ_FROM_TEXT):
+            raise _text_form()
+        if isinstance(part, tuple):
+            pending += part
+        elif isinstance(part, msgspec.inspect.Type | msgspec.inspect.Field):
+            pending += [getattr(part, name, None) for name in part.__struct_fields__]
+
+
+def _text_form() -> InvalidRequest:
+    message = "has a part whose text form no JSON Schema checks, as dates have; ask for text"
+    return InvalidRequest(issues=[Issue("/answer", "type", message)])

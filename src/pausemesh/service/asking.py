@@ -12,7 +12,7 @@ from pausemesh.core.continuation import Create, Reissue, State, decide
 from pausemesh.core.continuation_events import Created, Event, Expired
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy, Continuation, Status
-from pausemesh.core.errors import ContinuationNotFound, InvalidRequest
+from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
 from pausemesh.core.principal import BY_SYSTEM, Actor, Principal, Role, require_may_create, require_may_govern
 from pausemesh.core.question import QuestionKind, read_question, shown_digest
@@ -23,10 +23,13 @@ from pausemesh.service.cache import StateCache
 from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
 from pausemesh.service.requests import (
     answerable_by_of,
+    continuation_id_of,
     document_of,
     expected_version_of,
     expiry_of,
     idempotency_key_of,
+    principal_of,
+    require_timely,
 )
 from pausemesh.service.transact import Guess, Step, Transactor
 from pausemesh.service.world import World
@@ -79,7 +82,7 @@ class Asking:
         with self._world.rejections("continuation", request.continuation_id):
             created, token = await self._prepare(request, asker)
             settled = await self._transactor.run(
-                CONTINUATIONS, created.id, lambda state, now: _creation_step(state, created, now), guess=Guess(None)
+                CONTINUATIONS, created.id, lambda state, now: self._step(state, created, now), guess=Guess(None)
             )
         state = settled.state
         if not settled.replayed:
@@ -95,20 +98,21 @@ class Asking:
     ) -> CreatedContinuation:
         """Put a new token in the place of the old one, which dies."""
         token = self._world.tokens.issue()
+        caller = principal_of(by, self._world.scope)
         command = Reissue(
-            by=actor_of(by), token_hash=hash_token(token), expected_version=expected_version_of(expected_version)
+            by=actor_of(caller), token_hash=hash_token(token), expected_version=expected_version_of(expected_version)
         )
 
         def step(state: State | None, now: datetime) -> Step[State, Event]:
-            if by is not None and state is not None:
-                require_may_govern(by, state.continuation.created_by)
+            if caller is not None and state is not None:
+                require_may_govern(caller, state.created_by)
             events = decide(state, command, now)
             overtaken = isinstance(events[0], Expired)
             return Step(events=events, head_of=continuation_head, due=due_of(events[0]), go_on=overtaken)
 
         with self._world.rejections("continuation", continuation_id):
-            require_in_scope(by, self._world.scope)
-            settled = await self._transactor.run(CONTINUATIONS, continuation_id, step)
+            noun_id = continuation_id_of(continuation_id)
+            settled = await self._transactor.run(CONTINUATIONS, noun_id, step)
         self._cache.put(self._world.scope, settled.state)
         envelope = settled.state.continuation
         self._world.observe(
@@ -117,27 +121,23 @@ class Asking:
         return CreatedContinuation(continuation=envelope, resume_token=token)
 
     async def _prepare(self, request: CreationRequest, asker: str | None) -> tuple[Created, str | None]:
-        policy, by = self._world.policy, request.by
+        policy = self._world.policy
+        by = principal_of(request.by, self._world.scope)
         if by is not None:
-            require_in_scope(by, self._world.scope)
             require_may_create(by)
         payload = await document_of(request.payload, policy.json_limits)
         metadata = await document_of(_metadata(request.metadata), policy.json_limits)
         question = read_question(payload)
         key = None if request.idempotency_key is None else idempotency_key_of(request.idempotency_key)
-        noun_id = self._id_of(request, key, asker)
-        correlation = request.correlation_id
+        noun_id = self._id_of(request, by, key, asker)
         expires_at = expiry_of(request.expires_at, request.expires_in, policy, self._world.clock.now())
-        from_agent = by is not None and by.role is Role.AGENT
-        default = _BY_OPERATOR_ONLY if from_agent and question.kind is QuestionKind.APPROVAL else _EITHER_WAY
-        ways = answerable_by_of(request.answerable_by, default)
+        named = answerable_by_of(request.answerable_by)
+        ways = named or _default_ways(by, question.kind)
         self._answers.require_allowed(question)
         token = self._world.tokens.issue() if AnswerableBy.TOKEN in ways else None
         created = Created(
             id=noun_id,
-            correlation_id=self._world.ids.new("c")
-            if correlation is None
-            else check_foreign_id(correlation, "/correlationId"),
+            correlation_id=self._correlation_of(request),
             payload=payload,
             metadata=metadata,
             shown_digest=shown_digest(noun_id, payload, expires_at),
@@ -147,17 +147,27 @@ class Asking:
             token_hash=None if token is None else hash_token(token),
             queue=None if request.queue is None else check_own_id(request.queue, "/queue"),
             creation_key=key,
-            request_digest=None if key is None else _request_digest(request, payload, metadata),
+            request_digest=None if key is None else _request_digest(request, payload, metadata, named),
         )
         return created, token
 
-    def _id_of(self, request: CreationRequest, key: str | None, asker: str | None) -> str:
+    def _step(self, state: State | None, created: Created, now: datetime) -> Step[State, Event]:
+        events = decide(state, Create(created=created), now)
+        if events and created.expires_at is not None:
+            require_timely(created.expires_at, self._world.policy, now)
+        return Step(events=events, head_of=continuation_head)
+
+    def _correlation_of(self, request: CreationRequest) -> str:
+        if request.correlation_id is None:
+            return self._world.ids.new("c")
+        return check_foreign_id(request.correlation_id, "/correlationId")
+
+    def _id_of(self, request: CreationRequest, by: Principal | None, key: str | None, asker: str | None) -> str:
         if request.continuation_id is not None:
             return check_own_id(request.continuation_id, "/continuationId")
         if key is None:
             return self._world.ids.new(_KEYED_ID_PREFIX)
-        who = asker or ("" if request.by is None else request.by.id)
-        return keyed_id(self._world.scope, who, key)
+        return keyed_id(self._world.scope, asker or _key_owner(by), key)
 
     async def _as_created(self, continuation_id: str) -> Continuation:
         stream = await self._world.store.load(self._world.scope, CONTINUATIONS.stream_of(continuation_id))
@@ -177,18 +187,16 @@ def actor_of(principal: Principal | None) -> Actor:
     return BY_SYSTEM if principal is None else principal.actor()
 
 
-def require_in_scope(principal: Principal | None, scope: str) -> None:
-    """Pass whoever belongs to the scope.
-
-    Raises:
-        ContinuationNotFound: anybody else, as if nothing were there.
-    """
-    if principal is not None and principal.scope != scope:
-        raise ContinuationNotFound
+def _default_ways(by: Principal | None, kind: QuestionKind) -> tuple[AnswerableBy, ...]:
+    """Return who may answer where nobody was named: an agent that asks for approval gets no token."""
+    from_agent = by is not None and by.role is Role.AGENT
+    return _BY_OPERATOR_ONLY if from_agent and kind is QuestionKind.APPROVAL else _EITHER_WAY
 
 
-def _creation_step(state: State | None, created: Created, now: datetime) -> Step[State, Event]:
-    return Step(events=decide(state, Create(created=created), now), head_of=continuation_head)
+def _key_owner(by: Principal | None) -> str:
+    """Return whose key it is; no capacity has an empty name, so that these never meet ``mesh.ask``'s keys."""
+    actor = actor_of(by)
+    return f"{actor.kind.value}:{actor.id or ''}"
 
 
 def _metadata(metadata: Mapping[str, JsonInput] | None) -> dict[str, JsonValue]:
@@ -199,9 +207,10 @@ def _metadata(metadata: Mapping[str, JsonInput] | None) -> dict[str, JsonValue]:
     return metadata
 
 
-def _request_digest(request: CreationRequest, payload: Document, metadata: Document) -> str:
+def _request_digest(
+    request: CreationRequest, payload: Document, metadata: Document, ways: tuple[AnswerableBy, ...] | None
+) -> str:
     """Return what tells one keyed request from another: all that the caller said, as it was said."""
-    ways = None if request.answerable_by is None else sorted(set(request.answerable_by))
     at, within = request.expires_at, request.expires_in
     said: list[JsonValue] = [
         "create-v1",
@@ -210,7 +219,7 @@ def _request_digest(request: CreationRequest, payload: Document, metadata: Docum
         request.correlation_id,
         None if at is None else time_to_text(at),
         None if within is None else round(within.total_seconds() * 1_000),
-        None if ways is None else [str(way) for way in ways],
+        None if ways is None else [way.value for way in ways],
         request.queue,
     ]
     return Document.of(said).digest

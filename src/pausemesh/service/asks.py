@@ -1,7 +1,8 @@
 """Ask and go on: create or find again by key, wait for the answer, claim it, and go on in a turn."""
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -16,13 +17,14 @@ from pausemesh.core.errors import (
     WaitTimeout,
 )
 from pausemesh.core.issue import Issue
-from pausemesh.core.question import QuestionKind
 from pausemesh.core.values import JsonInput
 from pausemesh.ports import Lease
 from pausemesh.service.answer_type import AnswerType
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest
+from pausemesh.service.bound_call import in_thread
 from pausemesh.service.claims import Claims
 from pausemesh.service.nouns import CLAIMS
+from pausemesh.service.requests import idempotency_key_of, lease_of, object_of, worker_of
 from pausemesh.service.turn import Turn
 from pausemesh.service.waiting import Waiting, deadline_after, seconds_left
 from pausemesh.service.wakeups import Wakeups
@@ -44,7 +46,7 @@ class AskOptions(TypedDict, total=False):
     answerable_by: Iterable[str] | None
     expires_at: datetime | None
     expires_in: timedelta | None
-    notify: Callable[[CreatedContinuation], Awaitable[None]] | None
+    notify: Callable[[CreatedContinuation], object] | None
     timeout: float | timedelta | None
     lease: timedelta
     worker: str | None
@@ -54,29 +56,36 @@ class AskOptions(TypedDict, total=False):
 class AskRequest(Generic[AnswerT]):
     """What a caller says who asks and goes on; see ``Mesh.ask`` for the members."""
 
-    question: str | Mapping[str, JsonInput]
+    question: str | Mapping[str, JsonInput] = dataclasses.field(repr=False)
     answer_type: AnswerType[AnswerT]
     key: str
-    action: Mapping[str, JsonInput] | None
+    action: Mapping[str, JsonInput] | None = dataclasses.field(repr=False)
     correlation_id: str | None
-    metadata: Mapping[str, JsonInput] | None
+    metadata: Mapping[str, JsonInput] | None = dataclasses.field(repr=False)
     answerable_by: Iterable[str] | None
     expires_at: datetime | None
     expires_in: timedelta | None
-    notify: Callable[[CreatedContinuation], Awaitable[None]] | None
+    notify: Callable[[CreatedContinuation], object] | None
     timeout: float | timedelta | None
     lease: timedelta
     worker: str | None
+
+    def __post_init__(self) -> None:
+        idempotency_key_of(self.key)
+        lease_of(self.lease)
+        if self.worker is not None:
+            worker_of(self.worker)
+        if self.notify is not None and not callable(self.notify):
+            raise InvalidRequest(issues=[Issue("/notify", "type", "must be callable")])
 
     def payload(self) -> dict[str, JsonInput]:
         """Return the question's payload."""
         if isinstance(self.question, str):
             payload: dict[str, JsonInput] = {"message": self.question}
         else:
-            payload = dict(self.question)
+            payload = object_of(self.question, "/question")
         if self.action is not None:
-            payload["action"] = dict(self.action)
-            payload.setdefault("kind", QuestionKind.APPROVAL.value)
+            payload["action"] = object_of(self.action, "/action")
         if self.answer_type.has_schema:
             if "responseSchema" in payload:
                 raise InvalidRequest(issues=[Issue("/answer", "shape", "the question has a responseSchema already")])
@@ -157,7 +166,7 @@ class Asked(Generic[AnswerT]):
     async def _decided(self, deadline: float | None) -> Continuation:
         created = await self._asking.create(self._request.creation(), asker=ASKER)
         if not created.replayed and self._request.notify is not None:
-            await self._request.notify(created)
+            await self._tell(self._request.notify, created)
         left = None if deadline is None else max(seconds_left(deadline), 0.0)
         decided = await self._waiting.until_decided(created.continuation.id, timeout=left)
         if decided.status is Status.EXPIRED:
@@ -165,6 +174,12 @@ class Asked(Generic[AnswerT]):
         if decided.status is Status.CANCELLED:
             raise ContinuationCancelled(recorded=decided.recorded)
         return decided
+
+    async def _tell(self, notify: Callable[[CreatedContinuation], object], created: CreatedContinuation) -> None:
+        if inspect.iscoroutinefunction(notify):
+            await notify(created)
+        else:
+            await in_thread(notify, created)
 
     async def _claimed(self, decided: Continuation, deadline: float | None) -> tuple[Continuation, Lease]:
         async with self._wakeups.of(self._world.scope, CLAIMS.stream_of(decided.id)) as woken:

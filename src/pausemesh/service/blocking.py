@@ -1,59 +1,26 @@
 """The façade's blocking twin: the same methods over one event loop in a daemon thread."""
 
-import asyncio
 import functools
-import os
-import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from pausemesh.core.envelope import Continuation
-from pausemesh.core.errors import ForkedMesh
+from pausemesh.core.errors import OutcomeUnknown, StoreClosed, StoreError
 from pausemesh.core.values import JsonValue
 from pausemesh.service.asks import Asked
 from pausemesh.service.claiming import Claiming
+from pausemesh.service.loop_thread import Block, LoopThread
 from pausemesh.service.mesh import Mesh
 from pausemesh.service.turn import Turn
 
 TargetT = TypeVar("TargetT")
+BlockT = TypeVar("BlockT", bound=Block)
 AnswerT = TypeVar("AnswerT")
 ResultT = TypeVar("ResultT")
 TwinT = TypeVar("TwinT")
 P = ParamSpec("P")
-
-
-class LoopThread:
-    """An event loop in a daemon thread, for callers that have none."""
-
-    def __init__(self) -> None:
-        self._pid = os.getpid()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="pausemesh-loop", daemon=True)
-        self._thread.start()
-
-    def call(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
-        """Run a coroutine and return its result; an interrupt of the caller cancels it.
-
-        Raises:
-            ForkedMesh: the loop was made before a fork.
-        """
-        if os.getpid() != self._pid:
-            coroutine.close()
-            raise ForkedMesh
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def close(self) -> None:
-        """Stop the loop and its thread."""
-        if os.getpid() == self._pid and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
 
 
 class _Twin(Generic[TargetT]):
@@ -66,12 +33,21 @@ class _Twin(Generic[TargetT]):
 
 def _blocking(
     method: Callable[Concatenate[Any, P], Coroutine[Any, Any, ResultT]],
+    *,
+    cut: type[StoreError] = StoreClosed,
 ) -> Callable[Concatenate[Any, P], ResultT]:
     def call(twin: Any, *args: P.args, **kwargs: P.kwargs) -> ResultT:
         loop: LoopThread = twin._loop  # noqa: SLF001 - the wrapper is its own class's method
-        return loop.call(method(twin._target, *args, **kwargs))  # noqa: SLF001 - as above
+        return loop.call(lambda: method(twin._target, *args, **kwargs), cut=cut)  # noqa: SLF001 - as above
 
     return cast("Callable[Concatenate[Any, P], ResultT]", functools.update_wrapper(call, method))
+
+
+def _writing(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, ResultT]],
+) -> Callable[Concatenate[Any, P], ResultT]:
+    """Return the twin of what writes in one go, and waits for nobody but the store."""
+    return _blocking(method, cut=OutcomeUnknown)
 
 
 def _entered(
@@ -83,13 +59,36 @@ def _entered(
     return cast("Callable[Concatenate[Any, P], TwinT]", functools.update_wrapper(call, method))
 
 
+class _Entering(_Twin[BlockT], Generic[BlockT]):
+    """A block that is about to be entered.
+
+    An interrupt may come just as the block is being left, before anything of ours runs. The claim is then given back
+    once nobody has the block or its turn any more.
+    """
+
+    def __init__(self, loop: LoopThread, target: BlockT) -> None:
+        super().__init__(loop, target)
+        lost = weakref.finalize(self, loop.forget, target)
+        lost.atexit = False
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the turn."""
+        self._loop.leave(self._target, kind, error, traceback)
+
+
 class BlockingTurn(_Twin[Turn[AnswerT]], Generic[AnswerT]):
     """A turn for blocking callers; see ``Turn``."""
 
+    def __init__(self, loop: LoopThread, target: Turn[AnswerT], block: object) -> None:
+        super().__init__(loop, target)
+        self._block = block
+
     effect = _blocking(Turn.effect)
-    resolve = _blocking(Turn.resolve)
-    done = _blocking(Turn.done)
-    release = _blocking(Turn.release)
+    resolve = _writing(Turn.resolve)
+    done = _writing(Turn.done)
+    release = _writing(Turn.release)
 
     @property
     def continuation(self) -> Continuation:
@@ -112,51 +111,39 @@ class BlockingTurn(_Twin[Turn[AnswerT]], Generic[AnswerT]):
         return self._target.worker
 
 
-class BlockingClaiming(_Twin[Claiming]):
+class BlockingClaiming(_Entering[Claiming]):
     """A claim that is about to be taken; see ``Claiming``."""
 
     def __enter__(self) -> BlockingTurn[JsonValue]:
         """Take the claim."""
-        return BlockingTurn(self._loop, self._loop.call(self._target.__aenter__()))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """End the turn."""
-        self._loop.call(self._target.__aexit__(kind, error, traceback))
+        return self._loop.enter(self._target, lambda turn: BlockingTurn(self._loop, turn, self))
 
 
-class BlockingAsked(_Twin[Asked[AnswerT]], Generic[AnswerT]):
+class BlockingAsked(_Entering[Asked[AnswerT]], Generic[AnswerT]):
     """A question that is about to be asked: enter it to go on with its answer, or ``wait`` to look only."""
 
     wait = _blocking(Asked.answer)
 
     def __enter__(self) -> BlockingTurn[AnswerT]:
         """Wait for the answer and for the right to go on with it."""
-        return BlockingTurn(self._loop, self._loop.call(self._target.__aenter__()))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """End the turn."""
-        self._loop.call(self._target.__aexit__(kind, error, traceback))
+        return self._loop.enter(self._target, lambda turn: BlockingTurn(self._loop, turn, self))
 
 
 class BlockingMesh(_Twin[Mesh]):
     """``Mesh`` for callers that have no event loop; see there. ``pausemesh.open_sync`` makes one."""
 
-    create = _blocking(Mesh.create)
-    resume = _blocking(Mesh.resume)
-    answer = _blocking(Mesh.answer)
-    cancel = _blocking(Mesh.cancel)
-    reissue_token = _blocking(Mesh.reissue_token)
+    create = _writing(Mesh.create)
+    resume = _writing(Mesh.resume)
+    answer = _writing(Mesh.answer)
+    cancel = _writing(Mesh.cancel)
+    reissue_token = _writing(Mesh.reissue_token)
     inspect = _blocking(Mesh.inspect)
     history = _blocking(Mesh.history)
     list = _blocking(Mesh.list)
-    sweep = _blocking(Mesh.sweep)
+    sweep = _writing(Mesh.sweep)
     wait = _blocking(Mesh.wait)
     effects = _blocking(Mesh.effects)
-    resolve_effect = _blocking(Mesh.resolve_effect)
+    resolve_effect = _writing(Mesh.resolve_effect)
     claim = _entered(Mesh.claim, BlockingClaiming)
     claim_next = _entered(Mesh.claim_next, BlockingClaiming)
     ask = _entered(Mesh.ask, BlockingAsked)

@@ -1,21 +1,25 @@
 """Claims: the right to go on with a decision, taken by one worker at a time, renewed, and ended once."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Coroutine, Mapping
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from pausemesh.core import limits
 from pausemesh.core.claim import Finished, FinishedClaim, decide_finish, require_action, require_claimable
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import ClaimStatus, Continuation
-from pausemesh.core.errors import ClaimDone, ClaimHeld, LeaseLost, StoreUnavailable
+from pausemesh.core.errors import ClaimDone, ClaimHeld, LeaseLost, OutcomeUnknown, StoreUnavailable
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
 from pausemesh.ports import Held, Lease
 from pausemesh.service.effects import Effects
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, claim_head
 from pausemesh.service.reads import Reads
-from pausemesh.service.requests import document_of, lease_of
+from pausemesh.service.requests import document_of, lease_of, object_of, worker_of
 from pausemesh.service.transact import Step, Transactor
 from pausemesh.service.world import World
+
+TakenT = TypeVar("TakenT")
 
 
 class Claims:
@@ -26,6 +30,7 @@ class Claims:
         self._transactor = transactor
         self._reads = reads
         self._effects = effects
+        self._releasing: set[asyncio.Future[bool]] = set()
 
     async def take(
         self,
@@ -45,32 +50,90 @@ class Claims:
         """
         length, name = lease_of(lease), self._worker_of(worker)
         with self._world.rejections("claim", continuation_id):
+            wanted = None if action is None else _action_of(action)
             continuation = await self._reads.inspect(continuation_id)
             require_claimable(continuation)
-            if action is not None:
-                require_action(continuation, *_action_of(action))
-            for _ in range(limits.APPEND_ATTEMPTS):
-                taken = await self._world.store.take(
-                    self._world.scope, CONTINUATIONS.stream_of(continuation_id), name, length
-                )
-                if isinstance(taken, Held):
-                    raise ClaimHeld(lease_until=taken.until, fence=taken.fence)
-                if taken is not None:
-                    self._observe_claim(taken, ClaimStatus.HELD.value)
-                    return continuation, taken
-                continuation = await self._reads.inspect(continuation_id)
-                if continuation.claim is not None and continuation.claim.status is ClaimStatus.DONE:
-                    raise ClaimDone(result=await self.result(continuation_id), recorded=continuation.recorded)
-            raise StoreUnavailable("The claim cannot be taken and is neither held nor done.")
+            if wanted is not None:
+                require_action(continuation, *wanted)
+            return continuation, await self._lease(continuation, name, length, is_own_name=worker is None)
 
     async def take_next(self, queue: str, *, worker: str | None, lease: timedelta) -> tuple[Continuation, Lease] | None:
         """Take the claim of the decision that has been ready longest in a queue, None where none is."""
-        name = check_own_id(queue, "/queue")
-        taken = await self._world.store.take_next(self._world.scope, name, self._worker_of(worker), lease_of(lease))
+        name, length, holder = check_own_id(queue, "/queue"), lease_of(lease), self._worker_of(worker)
+        taken = await self._insist(self._world.store.take_next(self._world.scope, name, holder, length))
         if taken is None:
             return None
+        try:
+            continuation = await self._reads.inspect(CONTINUATIONS.id_of(taken.stream))
+        except BaseException:
+            self._give_back(taken)
+            raise
         self._observe_claim(taken, ClaimStatus.HELD.value)
-        return await self._reads.inspect(CONTINUATIONS.id_of(taken.stream)), taken
+        return continuation, taken
+
+    async def _lease(self, continuation: Continuation, worker: str, length: timedelta, *, is_own_name: bool) -> Lease:
+        stream = CONTINUATIONS.stream_of(continuation.id)
+        for _ in range(limits.APPEND_ATTEMPTS):
+            try:
+                taken = await self._insist(self._world.store.take(self._world.scope, stream, worker, length))
+            except OutcomeUnknown:
+                taken = await self._found(stream, worker, length) if is_own_name else None
+                if taken is None:
+                    raise
+            if isinstance(taken, Held):
+                raise ClaimHeld(lease_until=taken.until, fence=taken.fence)
+            if taken is not None:
+                self._observe_claim(taken, ClaimStatus.HELD.value)
+                return taken
+            claim = (await self._reads.inspect(continuation.id)).claim
+            if claim is not None and claim.status is ClaimStatus.DONE:
+                raise ClaimDone(result=await self.result(continuation.id), recorded=continuation.recorded)
+        raise StoreUnavailable("The claim cannot be taken and is neither held nor done.")
+
+    async def _found(self, stream: str, worker: str, length: timedelta) -> Lease | None:
+        """Return the lease that a lost reply told of; only this call knows the name it was taken under."""
+        stored = await self._world.store.load(self._world.scope, stream)
+        if stored is None or stored.claim.holder != worker or stored.claim.lease_until is None:
+            return None
+        claim = stored.claim
+        lost = Lease(
+            scope=self._world.scope,
+            stream=stream,
+            worker=worker,
+            fence=claim.fence,
+            until=stored.claim.lease_until,
+            attempts=claim.attempts,
+        )
+        return await self._world.store.renew(lost, length)
+
+    async def _insist(self, taking: Coroutine[Any, Any, TakenT]) -> TakenT:
+        """Wait for a claim; where the waiting is cancelled, what arrives late is given back."""
+        task = asyncio.ensure_future(taking)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(self._give_back_late)
+            raise
+
+    def _give_back_late(self, task: "asyncio.Future[Any]") -> None:
+        if not task.cancelled() and task.exception() is None and isinstance(task.result(), Lease):
+            self._give_back(task.result())
+
+    def _give_back(self, lease: Lease) -> None:
+        """Release in the background what nobody will use; where that fails, the lease lapses."""
+        releasing = asyncio.ensure_future(self._world.store.release(lease))
+        self._releasing.add(releasing)
+        releasing.add_done_callback(self._given_back)
+
+    def _given_back(self, releasing: "asyncio.Future[bool]") -> None:
+        self._releasing.discard(releasing)
+        if not releasing.cancelled():
+            releasing.exception()
+
+    async def close(self) -> None:
+        """Wait for what is being given back."""
+        if self._releasing:
+            await asyncio.wait(self._releasing)
 
     async def renew(self, lease: Lease, length: timedelta) -> Lease:
         """Extend a lease from now on.
@@ -103,7 +166,7 @@ class Claims:
             return Step(
                 events=decide_finish(state, finished),
                 head_of=lambda _reached: claim_head(continuation),
-                also=(self._effects.fence(continuation, lease, finish=True),),
+                also=(self._effects.fence(continuation, lease.fence, finish=True),),
             )
 
         with self._world.rejections("claim", continuation.id):
@@ -122,11 +185,10 @@ class Claims:
         )
 
     def _worker_of(self, worker: str | None) -> str:
-        if worker is None:
-            return self._world.ids.new("w")
-        return check_text(worker, "/worker", limits.WORKER_CHARACTERS, least=1)
+        return self._world.ids.new("w") if worker is None else worker_of(worker)
 
 
-def _action_of(action: Mapping[str, JsonInput]) -> tuple[str, Document]:
-    name = check_text(action.get("name"), "/action/name", limits.OWN_ID_CHARACTERS, least=1)
-    return name, Document.of(action.get("arguments", {}))
+def _action_of(action: object) -> tuple[str, Document]:
+    members = object_of(action, "/action")
+    name = check_text(members.get("name"), "/action/name", limits.OWN_ID_CHARACTERS, least=1)
+    return name, Document.of(members.get("arguments", {}))

@@ -254,8 +254,8 @@ class ContinuationService:
         return await self._sweeper.sweep(limit=limit)
 
 
-def _member(kind: type[EnumT], value: str, path: str) -> EnumT:
+def _member(kind: type[EnumT], value: object, path: str) -> EnumT:
     try:
-        return kind(value)
+        return kind(value if isinstance(value, str) else "")
     except ValueError:
         raise InvalidRequest(issues=[Issue(path, "enum", "is not one of the known values")]) from None

@@ -20,10 +20,17 @@ from pausemesh.core.question import QuestionKind
 from pausemesh.core.tokens import hash_token, is_well_formed
 from pausemesh.ports import AuditRow
 from pausemesh.service.answers import AnswerChecks
-from pausemesh.service.asking import actor_of, require_in_scope
+from pausemesh.service.asking import actor_of
 from pausemesh.service.cache import StateCache
 from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
-from pausemesh.service.requests import document_of, expected_version_of, idempotency_key_of, reason_of
+from pausemesh.service.requests import (
+    continuation_id_of,
+    document_of,
+    expected_version_of,
+    idempotency_key_of,
+    principal_of,
+    reason_of,
+)
 from pausemesh.service.transact import Guess, Settled, Step, Transactor
 from pausemesh.service.world import World
 
@@ -62,7 +69,7 @@ class Deciding:
             digest = _shown_digest_of(shown_digest)
             if not is_well_formed(token):
                 raise TokenMismatch
-            require_in_scope(by, self._world.scope)
+            caller = principal_of(by, self._world.scope)
             command = Resume(
                 by=BY_TOKEN,
                 idempotency_key=key,
@@ -70,7 +77,7 @@ class Deciding:
                 token_hash=hash_token(token),
                 shown_digest=digest,
             )
-            return await self._decide(continuation_id, command, caller=by)
+            return await self._decide(continuation_id, command, caller=caller)
 
     async def answer(
         self,
@@ -86,21 +93,23 @@ class Deciding:
             document = await document_of(payload, self._world.policy.json_limits)
             key = idempotency_key_of(idempotency_key)
             digest = _shown_digest_of(shown_digest)
-            require_in_scope(by, self._world.scope)
-            require_may_answer(by)
-            command = Resume(by=by.actor(), idempotency_key=key, payload=document, shown_digest=digest)
-            return await self._decide(continuation_id, command, caller=by)
+            caller = principal_of(by, self._world.scope)
+            if caller is None:
+                raise InvalidRequest(issues=[Issue("/by", "type", "must be a Principal")])
+            require_may_answer(caller)
+            command = Resume(by=caller.actor(), idempotency_key=key, payload=document, shown_digest=digest)
+            return await self._decide(continuation_id, command, caller=caller)
 
     async def cancel(
         self, continuation_id: str, *, reason: str | None, expected_version: int | None, by: Principal | None
     ) -> Outcome:
         """Take a question back."""
         with self._world.rejections("continuation", continuation_id):
-            require_in_scope(by, self._world.scope)
+            caller = principal_of(by, self._world.scope)
             command = Cancel(
-                by=actor_of(by), reason=reason_of(reason), expected_version=expected_version_of(expected_version)
+                by=actor_of(caller), reason=reason_of(reason), expected_version=expected_version_of(expected_version)
             )
-            return await self._decide(continuation_id, command, caller=by)
+            return await self._decide(continuation_id, command, caller=caller)
 
     async def expire(self, continuation_id: str) -> Outcome:
         """Record an expiry whose time has passed by the store's clock; otherwise change nothing."""
@@ -109,7 +118,7 @@ class Deciding:
     async def _decide(self, continuation_id: str, command: Command, *, caller: Principal | None) -> Outcome:
         def step(state: State | None, now: datetime) -> Step[State, Event]:
             if state is not None and caller is not None:
-                _require_role(caller, command, state.continuation)
+                _require_role(caller, command, state)
             events = decide(state, command, now)
             if not events:
                 return Step()
@@ -125,9 +134,10 @@ class Deciding:
                 go_on=overtaken,
             )
 
-        cached = None if isinstance(command, Expire) else self._cache.get(self._world.scope, continuation_id)
+        noun_id = continuation_id_of(continuation_id)
+        cached = None if isinstance(command, Expire) else self._cache.get(self._world.scope, noun_id)
         guess = None if cached is None else Guess(cached)
-        settled = await self._transactor.run(CONTINUATIONS, continuation_id, step, guess=guess)
+        settled = await self._transactor.run(CONTINUATIONS, noun_id, step, guess=guess)
         return self._outcome(settled)
 
     def _outcome(self, settled: Settled[State]) -> Outcome:
@@ -158,11 +168,11 @@ class Deciding:
         )
 
 
-def _require_role(caller: Principal, command: Command, continuation: Continuation) -> None:
+def _require_role(caller: Principal, command: Command, state: State) -> None:
     if isinstance(command, Cancel):
-        require_may_govern(caller, continuation.created_by)
+        require_may_govern(caller, state.created_by)
         return
-    is_approval = continuation.question.kind is QuestionKind.APPROVAL
+    is_approval = state.continuation.question.kind is QuestionKind.APPROVAL
     if caller.role is Role.MESSENGER or (caller.role is Role.AGENT and is_approval):
         raise Forbidden
 

@@ -1,24 +1,27 @@
 """The effects ledger: an effect is started before it happens, and its outcome recorded under the claim's fence."""
 
 from datetime import datetime
+from typing import Final
 
 from pausemesh.core import limits
 from pausemesh.core.claim import require_action, require_claimable
 from pausemesh.core.document import Document
 from pausemesh.core.effect import Command, Complete, Doubt, Effect, Fail, Resolve, Start, decide
 from pausemesh.core.effect_events import Event, Resolution, Started
-from pausemesh.core.envelope import ClaimStatus, Continuation
-from pausemesh.core.errors import EffectUnknown, InvalidRequest, InvalidTransition, LeaseLost
+from pausemesh.core.envelope import Continuation
+from pausemesh.core.errors import ClaimNotFound, EffectUnknown, InvalidRequest, InvalidTransition, LeaseLost
 from pausemesh.core.issue import Issue
-from pausemesh.core.principal import BY_SYSTEM, Actor, ActorKind, Principal, require_admin
+from pausemesh.core.principal import Actor, ActorKind, Principal, require_admin
 from pausemesh.core.values import check_own_id, check_text
-from pausemesh.ports import Lease, Write
-from pausemesh.service.asking import require_in_scope
+from pausemesh.ports import Appended, Lease, Write
+from pausemesh.service.asking import actor_of
 from pausemesh.service.nouns import CONTINUATIONS, EFFECTS, effect_head
 from pausemesh.service.reads import Reads
-from pausemesh.service.requests import document_of
+from pausemesh.service.requests import document_of, principal_of
 from pausemesh.service.transact import Step, Transactor
 from pausemesh.service.world import World
+
+_APPROVED: Final = "approved"
 
 
 class Effects:
@@ -40,7 +43,7 @@ class Effects:
             fence=lease.fence,
             worker=lease.worker,
         )
-        require_action(continuation, kind, arguments)
+        require_action(continuation, started.kind, arguments)
         effect, is_repeat = await self._run(continuation, key, Start(started=started), lease)
         return effect, not is_repeat
 
@@ -71,40 +74,54 @@ class Effects:
     ) -> Effect:
         """Record what somebody found who looked, holding no claim."""
         with self._world.rejections("effect", key):
-            require_in_scope(by, self._world.scope)
-            if by is not None:
-                require_admin(by)
+            caller = principal_of(by, self._world.scope)
+            if caller is not None:
+                require_admin(caller)
             continuation = await self._reads.inspect(continuation_id)
             require_claimable(continuation)
-            claim = continuation.claim
-            held = claim is not None and claim.status is ClaimStatus.HELD
+            seen = 0 if continuation.claim is None else continuation.claim.fence
             command = await self._resolve_command(
                 outcome,
                 evidence,
                 result,
-                by=BY_SYSTEM if by is None else by.actor(),
-                live_fence=claim.fence if claim is not None and held else None,
+                by=actor_of(caller),
+                seen_fence=seen,
+                is_running=await self.is_live(continuation, seen),
             )
             effect, _ = await self._run(continuation, key, command, None)
             return effect
 
     async def resolve_held(
-        self, continuation: Continuation, lease: Lease, key: str, *, outcome: str, evidence: str, result: object
+        self,
+        continuation: Continuation,
+        lease: Lease,
+        key: str,
+        *,
+        outcome: str,
+        evidence: str,
+        result: object,
+        is_running: bool,
     ) -> Effect:
         """Record what the holder of the claim found."""
         with self._world.rejections("effect", key):
-            by = Actor(kind=ActorKind.AGENT, id=lease.worker)
-            command = await self._resolve_command(outcome, evidence, result, by=by, live_fence=lease.fence)
+            command = await self._resolve_command(
+                outcome,
+                evidence,
+                result,
+                by=Actor(kind=ActorKind.AGENT, id=lease.worker),
+                seen_fence=lease.fence,
+                is_running=is_running,
+            )
             effect, _ = await self._run(continuation, key, command, lease)
             return effect
 
-    async def load(self, continuation_id: str, key: str) -> Effect | None:
-        """Return an effect as the ledger has it."""
-        return await self._transactor.load(EFFECTS, effect_id(continuation_id, key))
+    async def is_live(self, continuation: Continuation, fence: int) -> bool:
+        """Tell whether the claim is held under this fence right now, by the store's clock."""
+        return isinstance(await self._world.store.append(self.fence(continuation, fence)), Appended)
 
     async def of(self, continuation: Continuation) -> tuple[Effect, ...]:
         """Return all effects of a continuation, by key."""
-        prefix = EFFECTS.stream_of(effect_id(continuation.id, ""))
+        prefix = EFFECTS.stream_of(f"{continuation.id}/")
         after, found = prefix, list[Effect]()
         while True:
             heads = await self._world.store.list_by_correlation(
@@ -120,17 +137,20 @@ class Effects:
     async def _run(
         self, continuation: Continuation, key: str, command: Command, lease: Lease | None
     ) -> tuple[Effect, bool]:
-        fence = () if lease is None else (self.fence(continuation, lease),)
+        fence = () if lease is None else (self.fence(continuation, lease.fence),)
+        noun_id = effect_id(continuation, check_own_id(key, "/key"))
 
         def step(state: Effect | None, _now: datetime) -> Step[Effect, Event]:
+            if state is not None and state.key != key and not isinstance(command, Start):
+                raise ClaimNotFound("There is no effect with this key.")
             events = decide(state, command)
             return Step(events=events, head_of=lambda reached: effect_head(reached, continuation), also=fence)
 
         try:
-            settled = await self._transactor.run(EFFECTS, effect_id(continuation.id, key), step)
+            settled = await self._transactor.run(EFFECTS, noun_id, step)
         except (EffectUnknown, InvalidTransition):
             # What a later holder did reads like this to one that was overtaken, and nothing else is its concern.
-            if lease is not None and not await self._holds(lease, continuation.id):
+            if lease is not None and not await self.is_live(continuation, lease.fence):
                 raise LeaseLost from None
             raise
         if not settled.replayed:
@@ -139,22 +159,18 @@ class Effects:
             )
         return settled.state, settled.replayed
 
-    def fence(self, continuation: Continuation, lease: Lease, *, finish: bool = False) -> Write:
+    def fence(self, continuation: Continuation, fence: int, *, finish: bool = False) -> Write:
         """Return the comparison that a stale or lapsed holder fails."""
         return Write(
             scope=self._world.scope,
             stream=CONTINUATIONS.stream_of(continuation.id),
             expected_version=continuation.version,
-            fence=lease.fence,
+            fence=fence,
             finish=finish,
         )
 
-    async def _holds(self, lease: Lease, continuation_id: str) -> bool:
-        claim = (await self._reads.inspect(continuation_id)).claim
-        return claim is not None and claim.status is ClaimStatus.HELD and claim.fence == lease.fence
-
     async def _resolve_command(
-        self, outcome: str, evidence: str, result: object, *, by: Actor, live_fence: int | None
+        self, outcome: str, evidence: str, result: object, *, by: Actor, seen_fence: int, is_running: bool
     ) -> Resolve:
         resolution = _resolution_of(outcome)
         if resolution is Resolution.NOT_DONE and result is not None:
@@ -165,17 +181,18 @@ class Effects:
             evidence=check_text(evidence, "/evidence", limits.EVIDENCE_CHARACTERS, least=1),
             by=by,
             result=await document_of(result, self._world.policy.json_limits) if done else None,
-            live_fence=live_fence,
+            seen_fence=seen_fence,
+            is_running=is_running,
         )
 
 
-def effect_id(continuation_id: str, key: str) -> str:
-    """Return the effect's id in the log; neither part has a slash."""
-    return f"{continuation_id}/{key}"
+def effect_id(continuation: Continuation, key: str) -> str:
+    """Return the effect's id in the log; an approved action has one effect, whatever its key, so that it runs once."""
+    return f"{continuation.id}/{key if continuation.question.action is None else _APPROVED}"
 
 
 def _resolution_of(outcome: object) -> Resolution:
     try:
-        return Resolution(outcome)  # type: ignore[arg-type]
+        return Resolution(outcome if isinstance(outcome, str) else "")
     except ValueError:
         raise InvalidRequest(issues=[Issue("/outcome", "enum", "must be done or not_done")]) from None

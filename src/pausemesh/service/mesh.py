@@ -1,7 +1,7 @@
 """The façade: one short method for each use case."""
 
 import builtins
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar, Unpack, overload
 
@@ -167,7 +167,7 @@ class Mesh(ContinuationService):
         answerable_by: Iterable[str] | None = None,
         expires_at: datetime | None = None,
         expires_in: timedelta | None = None,
-        notify: Callable[[CreatedContinuation], Awaitable[None]] | None = None,
+        notify: Callable[[CreatedContinuation], object] | None = None,
         timeout: float | timedelta | None = None,
         lease: timedelta = DEFAULT_LEASE,
         worker: str | None = None,
@@ -188,7 +188,8 @@ class Mesh(ContinuationService):
             answerable_by: as in ``create``.
             expires_at: as in ``create``; the same at each repeat, so that ``expires_in`` is usually what is wanted.
             expires_in: as in ``create``.
-            notify: is awaited with the created question and its token, once, by the call that created it.
+            notify: is called with the created question and its token, by the call that created it and no other; a
+                plain function in a thread. Where it fails the question is there and nobody was told.
             timeout: seconds, or a timedelta, for the answer and the claim together.
             lease: as in ``claim``.
             worker: as in ``claim``.
@@ -264,13 +265,13 @@ class Mesh(ContinuationService):
     async def close(self) -> None:
         """Stop what runs in the background; the store is its opener's to close."""
         await self._wakeups.close()
+        await self._claims.close()
 
     def _turn(self, continuation: Continuation, answer: AnswerT, lease: Lease, length: timedelta) -> Turn[AnswerT]:
         return Turn(
             self._world,
             self._claims,
             self._effects,
-            self._wakeups,
             continuation=continuation,
             answer=answer,
             lease=lease,

@@ -12,7 +12,7 @@ from pausemesh.core.continuation import State, is_overdue
 from pausemesh.core.continuation_events import Event
 from pausemesh.core.cursor import read_cursor, write_cursor
 from pausemesh.core.envelope import Continuation, Status
-from pausemesh.core.errors import ContinuationNotFound, InvalidCursor
+from pausemesh.core.errors import ContinuationNotFound, InvalidCursor, StoreCorrupt
 from pausemesh.core.question import QuestionKind
 from pausemesh.core.stored_event import Stamped
 from pausemesh.core.values import JsonValue, time_to_text
@@ -20,7 +20,7 @@ from pausemesh.ports import Stream
 from pausemesh.service.cache import StateCache
 from pausemesh.service.deciding import Deciding
 from pausemesh.service.nouns import CONTINUATIONS
-from pausemesh.service.requests import page_limit_of
+from pausemesh.service.requests import continuation_id_of, page_limit_of
 from pausemesh.service.transact import Transactor
 from pausemesh.service.world import World
 
@@ -96,8 +96,8 @@ class Reads:
             for at, stream in zip(place, streams, strict=True):
                 if len(found) == wanted:
                     return Page(continuations=tuple(found), next_cursor=write_cursor(key, listing, position))
-                continuation = await self._current(stream)
-                if filters.admit(continuation):
+                continuation = await self._readable(stream)
+                if continuation is not None and filters.admit(continuation):
                     found.append(continuation)
                 position = at
             windows += 1
@@ -106,10 +106,19 @@ class Reads:
         return Page(continuations=tuple(found), next_cursor=None)
 
     async def _stream(self, continuation_id: str) -> Stream:
-        stream = await self._world.store.load(self._world.scope, CONTINUATIONS.stream_of(continuation_id))
+        name = CONTINUATIONS.stream_of(continuation_id_of(continuation_id))
+        stream = await self._world.store.load(self._world.scope, name)
         if stream is None:
             raise ContinuationNotFound
         return stream
+
+    async def _readable(self, stream: Stream) -> Continuation | None:
+        """Return a continuation of a list; one that cannot be read is observed, and hides no other."""
+        try:
+            return await self._current(stream)
+        except StoreCorrupt as error:
+            self._world.observe("rejection", CONTINUATIONS.name, CONTINUATIONS.id_of(stream.stream), code=error.code)
+            return None
 
     async def _current(self, stream: Stream) -> Continuation:
         state: State = self._transactor.replay(CONTINUATIONS, stream)

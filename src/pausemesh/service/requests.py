@@ -2,18 +2,25 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 from pausemesh.core import limits
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy
-from pausemesh.core.errors import IdempotencyKeyInvalid, IdempotencyKeyRequired, InvalidRequest, PayloadTooLarge
+from pausemesh.core.errors import (
+    ContinuationNotFound,
+    IdempotencyKeyInvalid,
+    IdempotencyKeyRequired,
+    InvalidRequest,
+    PayloadTooLarge,
+)
 from pausemesh.core.issue import Issue
 from pausemesh.core.limits import JsonLimits
 from pausemesh.core.policy import Policy
-from pausemesh.core.values import check_aware, check_text, cut_to_milliseconds
+from pausemesh.core.principal import Principal
+from pausemesh.core.values import JsonInput, check_aware, check_own_id, check_text, cut_to_milliseconds
 
 _LARGE_BYTES: Final = 65_536
 
@@ -69,40 +76,91 @@ def reason_of(value: object) -> str | None:
     return None if value is None else check_text(value, "/reason", limits.REASON_CHARACTERS)
 
 
-def answerable_by_of(ways: Iterable[str] | None, default: tuple[AnswerableBy, ...]) -> tuple[AnswerableBy, ...]:
-    """Return the ways in their one order.
+def answerable_by_of(ways: object) -> tuple[AnswerableBy, ...] | None:
+    """Return the ways that were named, in their one order, or None where none were.
 
     Raises:
-        InvalidRequest: none is named, or one that there is not.
+        InvalidRequest: the list is empty, or names one that there is not.
     """
     if ways is None:
-        return default
-    named = set(ways)
-    if not named or isinstance(ways, str) or named - {way.value for way in AnswerableBy}:
+        return None
+    try:
+        named = {AnswerableBy(way) for way in ways if not isinstance(ways, str)}  # type: ignore[attr-defined]
+    except (TypeError, ValueError, AttributeError):
+        named = set()
+    if not named:
         raise InvalidRequest(issues=[Issue("/answerableBy", "enum", "must name token, operator, or both")])
-    return tuple(way for way in AnswerableBy if way.value in named)
+    return tuple(way for way in AnswerableBy if way in named)
+
+
+def continuation_id_of(value: object) -> str:
+    """Return an id that may be known.
+
+    Raises:
+        InvalidRequest: it is no text.
+        ContinuationNotFound: nothing can have this id.
+    """
+    if not isinstance(value, str):
+        raise InvalidRequest(issues=[Issue("/continuationId", "type", "must be text")])
+    try:
+        return check_own_id(value, "/continuationId")
+    except InvalidRequest:
+        raise ContinuationNotFound from None
+
+
+def principal_of(by: object, scope: str) -> Principal | None:
+    """Return who calls, where the host says so.
+
+    Raises:
+        InvalidRequest: it is no principal.
+        ContinuationNotFound: it belongs to another scope, as if nothing were there.
+    """
+    if by is None:
+        return None
+    if not isinstance(by, Principal):
+        raise InvalidRequest(issues=[Issue("/by", "type", "must be a Principal")])
+    if by.scope != scope:
+        raise ContinuationNotFound
+    return by
 
 
 def expiry_of(expires_at: object, expires_in: object, policy: Policy, now: datetime) -> datetime:
-    """Return when a question expires, in whole milliseconds.
+    """Return when a question expires, in whole milliseconds; whether that is timely is for its creation to judge.
 
     Raises:
-        InvalidRequest: both are given, or it is not in the future, or beyond the policy's maximum.
+        InvalidRequest: both are given, or one is no time, or not a positive one within the maximum lifetime.
     """
-    if expires_at is not None and expires_in is not None:
-        raise _bad_expiry("expires_at and expires_in exclude each other")
     if expires_at is not None:
-        expiry = check_aware(expires_at, "/expiresAt")
-    else:
-        lifetime = policy.lifetime if expires_in is None else expires_in
-        if not isinstance(lifetime, timedelta) or not timedelta(0) < lifetime <= policy.max_lifetime:
-            raise _bad_expiry("must be a positive time within the maximum lifetime")
-        expiry = cut_to_milliseconds(now + lifetime)
+        if expires_in is not None:
+            raise _bad_expiry("expires_at and expires_in exclude each other")
+        return check_aware(expires_at, "/expiresAt")
+    lifetime = policy.lifetime if expires_in is None else expires_in
+    if not isinstance(lifetime, timedelta) or not timedelta(0) < lifetime <= policy.max_lifetime:
+        raise _bad_expiry("must be a positive time within the maximum lifetime")
+    return cut_to_milliseconds(now + lifetime)
+
+
+def require_timely(expiry: datetime, policy: Policy, now: datetime) -> None:
+    """Pass an expiry that is ahead, and within the maximum lifetime.
+
+    Raises:
+        InvalidRequest: it is not.
+    """
     if expiry <= now:
         raise _bad_expiry("must be in the future")
     if expiry > now + policy.max_lifetime:
         raise _bad_expiry("must be within the maximum lifetime")
-    return expiry
+
+
+def object_of(value: object, path: str) -> dict[str, JsonInput]:
+    """Return a mapping as a plain object; what it holds is checked where it is written.
+
+    Raises:
+        InvalidRequest: it is no mapping.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidRequest(issues=[Issue(path, "type", "must be an object")])
 
 
 def lease_of(value: object) -> timedelta:
@@ -115,6 +173,15 @@ def lease_of(value: object) -> timedelta:
     if isinstance(value, timedelta) and least <= value <= most:
         return value
     raise InvalidRequest(issues=[Issue("/lease", "range", "must be one second to one day")])
+
+
+def worker_of(value: object) -> str:
+    """Return a worker's name, 1 to 200 characters without control characters.
+
+    Raises:
+        InvalidRequest: it is anything else.
+    """
+    return check_text(value, "/worker", limits.WORKER_CHARACTERS, least=1)
 
 
 def page_limit_of(value: object) -> int:

@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Final, Generic, TypeVar
@@ -14,6 +13,7 @@ from pausemesh.core.envelope import Continuation
 from pausemesh.core.errors import (
     EffectFailed,
     EffectUnknown,
+    InvalidTransition,
     LeaseLost,
     OutcomeUnknown,
     PauseMeshError,
@@ -21,20 +21,18 @@ from pausemesh.core.errors import (
     StoreError,
     StoreUnavailable,
 )
-from pausemesh.core.values import JsonInput, JsonValue
+from pausemesh.core.values import JsonInput, JsonValue, check_own_id
 from pausemesh.ports import Lease
+from pausemesh.service.bound_call import BoundCall, bound
 from pausemesh.service.claims import Claims
-from pausemesh.service.effects import Effects, effect_id
-from pausemesh.service.nouns import EFFECTS
-from pausemesh.service.requests import document_of
-from pausemesh.service.wakeups import Wakeups
+from pausemesh.service.effects import Effects
+from pausemesh.service.requests import document_of, object_of
 from pausemesh.service.world import World
 
 AnswerT = TypeVar("AnswerT")
 
 _RENEWALS_PER_LEASE: Final = 3
 _RETRY_SECONDS: Final = 0.1
-_POLL_SECONDS: Final = 1.0
 
 
 class Turn(Generic[AnswerT]):
@@ -53,7 +51,6 @@ class Turn(Generic[AnswerT]):
         world: World,
         claims: Claims,
         effects: Effects,
-        wakeups: Wakeups,
         *,
         continuation: Continuation,
         answer: AnswerT,
@@ -65,11 +62,12 @@ class Turn(Generic[AnswerT]):
         self._world = world
         self._claims = claims
         self._effects = effects
-        self._wakeups = wakeups
         self._lease = lease
         self._length = length
         self._ended = False
+        self._locks: dict[str, asyncio.Lock] = {}
         self._running: set[str] = set()
+        self._entered: set[str] = set()
         self._renewal: asyncio.Task[None] | None = None
 
     @property
@@ -110,21 +108,15 @@ class Turn(Generic[AnswerT]):
             LeaseLost: the claim has lapsed or passed on.
             EffectFailed: ``run`` said so.
         """
-        given = dict(arguments or {})
-        document = await document_of(given, self._world.policy.json_limits)
+        call = bound(run, {} if arguments is None else object_of(arguments, "/arguments"))
+        document = await document_of(call.arguments, self._world.policy.json_limits)
         name = key if kind is None else kind
         with self._world.rejections("effect", key):
-            while True:
-                effect, is_mine = await self._effects.start(
-                    self.continuation, self._lease, key=key, kind=name, arguments=document
-                )
-                if is_mine:
-                    return await self._perform(key, run, document)
-                if effect.status is not EffectStatus.STARTED:
-                    return effect.result
-                if key not in self._running:
-                    raise EffectUnknown("It ran in this turn, and its outcome could not be recorded.")
-                await self._until_settled(key, effect)
+            async with self._one_at_a_time(check_own_id(key, "/key")):
+                effect = await self._start(key, name, document)
+                if effect is None:
+                    return await self._perform(key, call, document)
+                return effect.result
 
     async def resolve(self, key: str, outcome: str, *, evidence: str, result: JsonInput = None) -> Effect:
         """Settle an effect that is in doubt, after having looked.
@@ -140,7 +132,13 @@ class Turn(Generic[AnswerT]):
             ClaimNotFound: there is no such effect.
         """
         return await self._effects.resolve_held(
-            self.continuation, self._lease, key, outcome=outcome, evidence=evidence, result=result
+            self.continuation,
+            self._lease,
+            key,
+            outcome=outcome,
+            evidence=evidence,
+            result=result,
+            is_running=key in self._running,
         )
 
     async def done(self, result: JsonInput = None) -> None:
@@ -148,7 +146,10 @@ class Turn(Generic[AnswerT]):
 
         Raises:
             LeaseLost: the claim has lapsed or passed on; nothing was recorded.
+            InvalidTransition: an effect of this turn is still running.
         """
+        if self._running:
+            raise InvalidTransition("An effect of this turn is still running.")
         await self._claims.finish(self.continuation, self._lease, result)
         await self._end()
 
@@ -177,25 +178,51 @@ class Turn(Generic[AnswerT]):
         with contextlib.suppress(StoreError):
             await self.release()
 
-    async def _perform(self, key: str, run: Callable[..., object], arguments: Document) -> JsonValue:
-        self._running.add(key)
+    @contextlib.asynccontextmanager
+    async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
+        """Let calls for one key wait for each other, so that the next finds what became of the one before."""
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            self._running.add(key)
+            try:
+                yield
+            finally:
+                self._running.discard(key)
+
+    async def _start(self, key: str, kind: str, arguments: Document) -> Effect | None:
+        """Record the start; return the effect where there is nothing to run."""
         try:
-            result = await self._attempt(key, run, arguments)
-            await self._record(lambda: self._effects.complete(self.continuation, self._lease, key, result))
-        finally:
-            self._running.discard(key)
+            effect, is_new = await self._effects.start(
+                self.continuation, self._lease, key=key, kind=kind, arguments=arguments
+            )
+        except OutcomeUnknown:
+            effect, is_new = await self._effects.start(
+                self.continuation, self._lease, key=key, kind=kind, arguments=arguments
+            )
+        if effect.status is not EffectStatus.STARTED:
+            return effect
+        if not is_new and key in self._entered:
+            raise EffectUnknown("It ran in this turn, and its outcome could not be recorded.")
+        return None
+
+    async def _perform(self, key: str, call: BoundCall, arguments: Document) -> JsonValue:
+        self._entered.add(key)
+        result = await self._attempt(key, call, arguments)
+        await self._record(lambda: self._effects.complete(self.continuation, self._lease, key, result))
+        self._entered.discard(key)
         return result.value
 
-    async def _attempt(self, key: str, run: Callable[..., object], arguments: Document) -> Document:
+    async def _attempt(self, key: str, call: BoundCall, arguments: Document) -> Document:
         try:
-            return await document_of(await _call(run, arguments), self._world.policy.json_limits)
+            return await document_of(await call.run(arguments), self._world.policy.json_limits)
         except EffectFailed:
             with contextlib.suppress(PauseMeshError):
                 await self._record(lambda: self._effects.fail(self.continuation, self._lease, key))
+                self._entered.discard(key)
             raise
         except BaseException:
             with contextlib.suppress(PauseMeshError):
                 await self._record(lambda: self._effects.doubt(self.continuation, self._lease, key))
+                self._entered.discard(key)
             raise
 
     async def _record(self, outcome: Callable[[], Awaitable[Effect]]) -> None:
@@ -212,13 +239,6 @@ class Turn(Generic[AnswerT]):
                 await asyncio.sleep(_RETRY_SECONDS)
             else:
                 return
-
-    async def _until_settled(self, key: str, effect: Effect) -> None:
-        stream = EFFECTS.stream_of(effect_id(self.continuation.id, key))
-        async with self._wakeups.of(self._world.scope, stream) as woken:
-            current = await self._effects.load(self.continuation.id, key)
-            if current is None or current.version == effect.version:
-                await woken.sleep(_POLL_SECONDS)
 
     async def _renew(self) -> None:
         seconds = self._length.total_seconds() / _RENEWALS_PER_LEASE
@@ -238,19 +258,3 @@ class Turn(Generic[AnswerT]):
         if renewal is not None:
             renewal.cancel()
             await asyncio.wait({renewal})
-
-
-async def _call(run: Callable[..., object], arguments: Document) -> object:
-    given = arguments.value if _takes_parameters(run) else {}
-    assert isinstance(given, dict), "arguments are an object"
-    if inspect.iscoroutinefunction(run):
-        return await run(**given)
-    result = await asyncio.to_thread(run, **given)
-    return await result if inspect.isawaitable(result) else result
-
-
-def _takes_parameters(run: Callable[..., object]) -> bool:
-    try:
-        return bool(inspect.signature(run).parameters)
-    except (TypeError, ValueError):
-        return True

@@ -9,10 +9,12 @@ from pausemesh.core.errors import InvalidRequest, WaitTimeout
 from pausemesh.core.issue import Issue
 from pausemesh.service.nouns import CONTINUATIONS
 from pausemesh.service.reads import Reads
+from pausemesh.service.requests import continuation_id_of
 from pausemesh.service.wakeups import Wakeups
 from pausemesh.service.world import World
 
 _LONGEST_SLEEP_SECONDS: Final = 3_600.0
+_LONGEST_TIMEOUT_SECONDS: Final = 10.0**9
 _GRACE_SECONDS: Final = 0.005
 """A sleep until a deadline ends just after it, so that the read that follows sees it passed."""
 
@@ -28,7 +30,7 @@ class Waiting:
     async def until_decided(self, continuation_id: str, *, timeout: float | timedelta | None) -> Continuation:
         """Return the continuation once it is resumed, cancelled or expired."""
         deadline = deadline_after(timeout)
-        stream = CONTINUATIONS.stream_of(continuation_id)
+        stream = CONTINUATIONS.stream_of(continuation_id_of(continuation_id))
         async with self._wakeups.of(self._world.scope, stream) as woken:
             while True:
                 woken.clear()
@@ -58,7 +60,7 @@ def deadline_after(timeout: object) -> float | None:
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
         raise InvalidRequest(issues=[Issue("/timeout", "range", "must be a time of at least 0")])
-    return asyncio.get_running_loop().time() + seconds
+    return asyncio.get_running_loop().time() + float(min(seconds, _LONGEST_TIMEOUT_SECONDS))
 
 
 def seconds_left(deadline: float | None) -> float:

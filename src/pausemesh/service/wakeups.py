@@ -57,11 +57,15 @@ class Wakeups:
         self._store = store
         self._waiting: dict[tuple[str, str], set[Wakeup]] = {}
         self._follower: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
         self._following = asyncio.Event()
+        self._is_closed = False
 
     @contextlib.asynccontextmanager
     async def of(self, scope: str, *streams: str) -> AsyncIterator[Wakeup]:
         """Give what is woken whenever one of the streams, or without streams any, grew since the block began."""
+        if self._is_closed:
+            raise StoreClosed
         woken = Wakeup()
         keys = [(scope, stream) for stream in streams or (_ANY,)]
         for key in keys:
@@ -75,27 +79,35 @@ class Wakeups:
                 if not self._waiting[key]:
                     del self._waiting[key]
             if not self._waiting:
-                await self._unfollow()
+                self._unfollow()
 
     async def close(self) -> None:
         """Stop following, and send away whoever still waits."""
+        self._is_closed = True
         for waiting in self._waiting.values():
             for woken in waiting:
                 woken.end()
-        await self._unfollow()
+        self._unfollow()
+        self._following.set()
+        if self._ending:
+            await asyncio.wait(self._ending)
 
-    async def _unfollow(self) -> None:
+    def _unfollow(self) -> None:
+        """Cancel the follower; it is not waited for, so that leaving a block never suspends."""
         follower, self._follower = self._follower, None
         self._following.clear()
         if follower is not None:
+            self._ending.add(follower)
+            follower.add_done_callback(self._ending.discard)
             follower.cancel()
-            await asyncio.wait({follower})
 
     async def _follow(self) -> None:
         if self._follower is None or self._follower.done():
             self._following.clear()
             self._follower = asyncio.create_task(self._run(), name="pausemesh-wakeups")
         await self._following.wait()
+        if self._is_closed:
+            raise StoreClosed
 
     async def _run(self) -> None:
         while True:
