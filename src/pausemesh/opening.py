@@ -212,7 +212,8 @@ def open_sync(
     Any number of threads may use it. The plain functions that it is given (``run``, ``notify``) run in daemon threads
     and may use it, too; coroutine functions run in its own loop and may not. At the end of the block, calls of other
     threads that wait raise StoreClosed, claims that are held are given back, and an effect that still runs is in doubt.
-    After a fork the child gets ForkedMesh and opens one of its own.
+    A process that was forked while a mesh was open gets ForkedMesh from that mesh and, where it was on SQLite, from
+    opening any SQLite mesh: start such processes with spawn or forkserver, or fork before opening.
     """
     return BlockingOpening(Opening(target, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock))
 

@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", programs())
 def test_a_page_runs_once_and_again_beside_the_others(folder: Path, name: str, time: str) -> None:
     ran = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", programs()[name]],
+        [sys.executable, "-W", "error", "-c", programs()[name]],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ from pausemesh.service.asking import CreatedContinuation
 from pausemesh.service.mesh import Mesh
 from pausemesh.service.reads import Filters
 from pausemesh.testing.clock import ManualClock
-from tests.service.conftest import ANA
+from tests.service.conftest import ANA, Notes
 
 DAY = timedelta(days=1)
 
@@ -364,6 +364,25 @@ async def test_pages_go_through_everything_once_in_order_of_creation(
     assert sorted(await walk(correlation_id="c1")) == sorted(ids[1::2])
     assert await walk(correlation_id="c1", status="resumed") == sorted(set(ids[::5]) & set(ids[1::2]))
     assert await walk(status="cancelled") == await walk(correlation_id="none") == await walk(kind="approval") == []
+
+
+async def test_a_question_whose_head_is_lost_hides_no_other(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch, notes: Notes
+) -> None:
+    lost, kept = [await mesh.create(payload=number) for number in range(2)]
+    load_many = store.load_many
+
+    async def without_the_first(refs: Any) -> Any:
+        return [
+            None if stream is None or lost.continuation.id in stream.stream else stream
+            for stream in await load_many(refs)
+        ]
+
+    monkeypatch.setattr(type(store), "load_many", lambda _store, refs: without_the_first(refs))
+    for filters in ({}, {"status": "pending"}):
+        page = await mesh.list(**filters)  # type: ignore[arg-type]
+        assert [one.id for one in page.continuations] == [kept.continuation.id]
+    assert [one.code for one in notes.seen if one.name == "rejection"] == ["STORE_CORRUPT"] * 2
 
 
 async def test_lists_filter_by_kind_and_deadline(mesh: Mesh, clock: ManualClock) -> None:

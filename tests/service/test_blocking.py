@@ -373,4 +373,5 @@ def test_the_interpreter_ends_with_an_open_mesh_and_functions_that_never_return(
         timeout=60,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (code, "")
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("Executing ")]  # a slow machine
+    assert (ended.returncode, said) == (code, [])

@@ -402,6 +402,37 @@ async def test_a_turn_is_not_done_while_one_of_its_effects_is_running(mesh: Mesh
         assert await running == "done"
 
 
+@pytest.mark.parametrize("error", [None, pausemesh.LeaseLost])
+async def test_a_cancellation_waits_until_a_known_outcome_is_recorded(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch, error: type[pausemesh.PauseMeshError] | None
+) -> None:
+    noun_id = await answered(mesh)
+    complete, recording, go_on = Effects.complete, asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments: Any) -> Any:
+        recording.set()
+        await go_on.wait()
+        if error is not None:
+            raise error
+        return await complete(*arguments)
+
+    monkeypatch.setattr(Effects, "complete", slow)
+
+    async def work() -> None:
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+
+    worker = asyncio.create_task(work())
+    await recording.wait()
+    worker.cancel()
+    await asyncio.sleep(0.01)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await worker
+    [effect] = await mesh.effects(noun_id)
+    assert effect.status == ("completed" if error is None else "started")
+
+
 async def test_a_start_whose_reply_was_lost_is_found_and_run(
     mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch
 ) -> None:

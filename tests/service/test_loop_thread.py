@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
@@ -80,6 +82,30 @@ def test_whatever_a_coroutine_raises_arrives_at_the_caller_and_the_loop_goes_on(
         loop.call(lambda: raising(error))
     assert caught.value is error
     assert loop.call(lambda: echo(1)) == 1
+
+
+def test_an_error_is_let_go_of_with_its_last_user(loop: LoopThread) -> None:
+    class Told(Exception):
+        pass
+
+    async def tell() -> None:
+        raise Told
+
+    def fail() -> weakref.ref[BaseException]:
+        try:
+            loop.call(tell)
+        except Told as error:
+            return weakref.ref(error)
+        raise AssertionError
+
+    gc.collect()
+    gc.disable()
+    try:
+        told = fail()
+        loop.call(lambda: echo(1))
+        assert told() is None
+    finally:
+        gc.enable()
 
 
 def test_a_stop_iteration_arrives_as_a_runtime_error(loop: LoopThread) -> None:
@@ -351,7 +377,16 @@ def test_an_interrupt_at_any_moment_of_entering_leaves_no_block_entered(
             await asyncio.sleep(0)
             return await super().__aenter__()
 
-    block = Slow()
+    class Never(Steps):
+        async def __aenter__(self) -> str:
+            interrupt()
+            await for_ever()
+            return ""
+
+    never, block = Never(), Slow()
+    with pytest.raises(KeyboardInterrupt):
+        loop.enter(never, str)
+    assert never.seen == []
     with pytest.raises(KeyboardInterrupt):
         loop.enter(block, str)
     assert block.seen in ([], ["entered", "left by KeyboardInterrupt"])

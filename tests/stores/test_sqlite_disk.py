@@ -198,18 +198,6 @@ async def test_a_file_that_cannot_be_opened_again_is_unavailable_until_it_can(
     assert await store.load(SCOPE, "a") is not None
 
 
-async def test_a_file_that_was_removed_is_not_made_again(store: SqliteEventStore, disk: FaultyDisk, path: Path) -> None:
-    await given(store, write("a"))
-    for file in path.parent.iterdir():
-        file.unlink()
-    disk.failing_syncs = 1
-    with pytest.raises(OutcomeUnknown):
-        await store.append(write("a", 1))
-    with pytest.raises(StoreUnavailable):
-        await store.append(write("a", 1))
-    assert not path.exists()
-
-
 async def test_a_failure_while_opening_leaves_a_file_that_can_be_opened(
     disk: FaultyDisk, path: Path, clock: ManualClock
 ) -> None:

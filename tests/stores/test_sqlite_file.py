@@ -20,6 +20,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.stores.sqlite_connection import APPLICATION_ID, SqliteConnection, check_library
+from pausemesh.stores.sqlite_file import SqliteFile
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import SCOPE, audit_row, event, given, head, loaded, write
 
@@ -97,7 +98,7 @@ async def test_closing_leaves_one_file_and_no_thread(path: Path, clock: ManualCl
 
 async def test_what_is_durable_is_written_ahead_and_synced_in_full(path: Path, clock: ManualClock) -> None:
     await make(path, clock)
-    connection = SqliteConnection(str(path), seconds=1)
+    connection = SqliteConnection(SqliteFile(str(path)), seconds=1)
     pragmas = [f"PRAGMA {name}" for name in ("journal_mode", "synchronous", "recursive_triggers", "fullfsync")]
     assert [connection.cursor.execute(pragma).get for pragma in pragmas] == ["wal", 2, 1, 1]
     connection.close()
@@ -219,7 +220,7 @@ async def test_statistics_and_indexes_of_an_operator_do_no_harm(path: Path, cloc
 )
 async def test_what_was_stored_can_be_neither_changed_nor_deleted(path: Path, clock: ManualClock, sql: str) -> None:
     await make(path, clock)
-    connection = SqliteConnection(str(path), seconds=1)
+    connection = SqliteConnection(SqliteFile(str(path)), seconds=1)
     with pytest.raises(apsw.ConstraintError, match="never"):
         connection.cursor.execute(sql)
     connection.close()
@@ -227,7 +228,7 @@ async def test_what_was_stored_can_be_neither_changed_nor_deleted(path: Path, cl
 
 async def test_a_reading_connection_cannot_write(path: Path, clock: ManualClock) -> None:
     await make(path, clock)
-    connection = SqliteConnection(str(path), seconds=1, read_only=True)
+    connection = SqliteConnection(SqliteFile(str(path)), seconds=1, read_only=True)
     with pytest.raises(apsw.ReadOnlyError):
         connection.cursor.execute("INSERT INTO beats VALUES ('a', 'b', 1)")
     connection.close()
@@ -273,7 +274,7 @@ async def test_a_lone_head_cannot_be_built_on(sqlite_store: SqliteEventStore, pa
 
 
 def test_an_open_file_is_found_by_its_mark(path: Path) -> None:
-    connection = SqliteConnection(str(path), seconds=1, create=True)
+    connection = SqliteConnection(SqliteFile(str(path)), seconds=1, create=True)
     before = connection.is_marked
     connection.mark()
     assert (before, connection.is_marked) == (False, True)

@@ -164,7 +164,7 @@ async def test_a_disk_that_hangs_leaves_in_doubt_what_was_begun_and_refuses_what
         if point is CrashPoint.AFTER_APPEND_BEFORE_COMMIT:
             hanging.wait()
 
-    store = await SqliteEventStore.open(path, clock, call_seconds=0.02, fault=hang)
+    store = await SqliteEventStore.open(path, clock, call_seconds=0.1, fault=hang)
     in_flight = asyncio.ensure_future(store.append(write("in flight")))
     await begun.wait()
     queued = asyncio.ensure_future(store.append(write("queued")))

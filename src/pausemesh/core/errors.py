@@ -387,6 +387,6 @@ class SchemaIncomplete(SchemaError):
 
 
 class ForkedMesh(PauseMeshError):
-    """This mesh was opened before a fork; open another one in the child."""
+    """A mesh was open when this process was forked; start it with spawn or forkserver, or fork before opening."""
 
     code = "FORKED_MESH"

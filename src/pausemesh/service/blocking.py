@@ -2,14 +2,14 @@
 
 import functools
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pausemesh.core.envelope import Continuation
 from pausemesh.core.errors import OutcomeUnknown, StoreClosed, StoreError
-from pausemesh.core.values import JsonValue
-from pausemesh.service.asks import Asked
+from pausemesh.core.values import JsonInput, JsonValue
+from pausemesh.service.asks import Asked, AskOptions
 from pausemesh.service.claiming import Claiming
 from pausemesh.service.loop_thread import Block, LoopThread
 from pausemesh.service.mesh import Mesh
@@ -146,4 +146,28 @@ class BlockingMesh(_Twin[Mesh]):
     resolve_effect = _writing(Mesh.resolve_effect)
     claim = _entered(Mesh.claim, BlockingClaiming)
     claim_next = _entered(Mesh.claim_next, BlockingClaiming)
-    ask = _entered(Mesh.ask, BlockingAsked)
+
+    @overload
+    def ask(
+        self,
+        question: str | Mapping[str, JsonInput],
+        *,
+        answer: type[AnswerT],
+        key: str,
+        **options: Unpack[AskOptions],
+    ) -> BlockingAsked[AnswerT]: ...
+
+    @overload
+    def ask(
+        self,
+        question: str | Mapping[str, JsonInput],
+        *,
+        answer: object = None,
+        key: str,
+        **options: Unpack[AskOptions],
+    ) -> BlockingAsked[Any]: ...
+
+    @functools.wraps(Mesh.ask)
+    def ask(self, question: Any, *, answer: Any = None, key: str, **options: Unpack[AskOptions]) -> BlockingAsked[Any]:
+        """Ask, wait, and go on with the answer; see ``Mesh.ask``."""
+        return BlockingAsked(self._loop, self._target.ask(question, answer=answer, key=key, **options))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pausemesh.core import limits
 from pausemesh.core.errors import (
@@ -122,6 +122,8 @@ class _Call:
             self.end(self._cancellation() if self.is_cut else error)
         except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
             self.end(error)
+        finally:
+            del self  # as in ``LoopThread.call``
 
     def _cancellation(self) -> BaseException:
         return self.cut(_CLOSED_MEANWHILE) if self.is_cut else asyncio.CancelledError()
@@ -182,9 +184,10 @@ class LoopThread:
         try:
             if ended.error is not None:
                 raise ended.error
-            return cast(ResultT, ended.value)
+            result: ResultT = ended.value
+            return result
         finally:
-            del call, ended  # the error's traceback holds this frame, and would be held by it
+            del call, ended  # the error's traceback holds this frame, which must not hold the error
 
     def enter(
         self,

@@ -112,8 +112,11 @@ class Reads:
             raise ContinuationNotFound
         return stream
 
-    async def _readable(self, stream: Stream) -> Continuation | None:
-        """Return a continuation of a list; one that cannot be read is observed, and hides no other."""
+    async def _readable(self, stream: Stream | None) -> Continuation | None:
+        """Return a continuation of a list; one that is gone or cannot be read hides no other, and is observed."""
+        if stream is None:
+            self._world.observe("rejection", CONTINUATIONS.name, None, code=StoreCorrupt.code)
+            return None
         try:
             return await self._current(stream)
         except StoreCorrupt as error:
@@ -131,7 +134,7 @@ class Reads:
 
     def _windows(
         self, filters: Filters, position: Position, size: int
-    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream]]]:
+    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream | None]]]:
         if filters.correlation_id is not None:
             return self._by_correlation(filters.correlation_id, position, size)
         if filters.status is Status.PENDING:
@@ -140,7 +143,7 @@ class Reads:
 
     async def _by_correlation(
         self, correlation: str, position: Position, size: int
-    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream]]]:
+    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream | None]]]:
         prefix = CONTINUATIONS.stream_of("")
         after = prefix if position is None else _text(position)
         while True:
@@ -154,7 +157,7 @@ class Reads:
 
     async def _pending(
         self, position: Position, size: int
-    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream]]]:
+    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream | None]]]:
         after = None if position is None else _time_and_text(position)
         while True:
             heads = await self._world.store.list_by_status(
@@ -167,7 +170,9 @@ class Reads:
                 return
             after = (heads[-1].created_at, heads[-1].stream)
 
-    async def _by_creation(self, position: Position) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream]]]:
+    async def _by_creation(
+        self, position: Position
+    ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream | None]]]:
         after = 0 if position is None else _whole_number(position)
         while True:
             events = await self._world.store.feed(after, self._world.scope, limits.FEED_MAX)
@@ -179,9 +184,8 @@ class Reads:
                 return
             after = events[-1].seq
 
-    async def _load(self, names: Sequence[str]) -> Sequence[Stream]:
-        loaded = await self._world.store.load_many([(self._world.scope, name) for name in names])
-        return [stream for stream in loaded if stream is not None]
+    async def _load(self, names: Sequence[str]) -> Sequence[Stream | None]:
+        return await self._world.store.load_many([(self._world.scope, name) for name in names])
 
 
 def with_claim(continuation: Continuation, stream: Stream, now: datetime) -> Continuation:

@@ -2,10 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pausemesh.core.document import Document
 from pausemesh.core.effect import Effect, EffectStatus
@@ -207,7 +207,9 @@ class Turn(Generic[AnswerT]):
     async def _perform(self, key: str, call: BoundCall, arguments: Document) -> JsonValue:
         self._entered.add(key)
         result = await self._attempt(key, call, arguments)
-        await self._record(lambda: self._effects.complete(self.continuation, self._lease, key, result))
+        await _even_if_cancelled(
+            self._record(lambda: self._effects.complete(self.continuation, self._lease, key, result))
+        )
         self._entered.discard(key)
         return result.value
 
@@ -258,3 +260,15 @@ class Turn(Generic[AnswerT]):
         if renewal is not None:
             renewal.cancel()
             await asyncio.wait({renewal})
+
+
+async def _even_if_cancelled(recording: Coroutine[Any, Any, None]) -> None:
+    """Let what is known be recorded before a cancellation goes on."""
+    task = asyncio.ensure_future(recording)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()
+        raise

@@ -22,7 +22,20 @@ from pausemesh.ports import (
     Write,
 )
 from pausemesh.stores.batch import Cleared, histories, judge
+from pausemesh.stores.lookups import (
+    check_cursor,
+    check_held,
+    check_lease,
+    check_limit,
+    check_list_of_names,
+    check_name,
+    check_names,
+    check_refs,
+    check_seq,
+    check_text,
+)
 from pausemesh.stores.memory_tables import MemoryTables
+from pausemesh.stores.parameters import check_clock, check_fault, check_max_events
 from pausemesh.stores.rows import (
     MICROSECOND,
     HeadRow,
@@ -35,7 +48,7 @@ from pausemesh.stores.rows import (
     to_micros,
 )
 from pausemesh.stores.wakeups import Wakeups
-from pausemesh.stores.writes import check_lease, check_limit, check_name, check_names, check_seq, check_writes
+from pausemesh.stores.writes import check_writes
 
 
 class MemoryEventStore:
@@ -45,6 +58,9 @@ class MemoryEventStore:
         clock: the store's clock, which stamps events and decides deadlines and leases.
         max_events_per_stream: how many events a stream may hold.
         fault: called at the named points; what it raises is treated as a failure there.
+
+    Raises:
+        InvalidRequest: one is none of these.
     """
 
     def __init__(
@@ -54,6 +70,9 @@ class MemoryEventStore:
         max_events_per_stream: int = limits.EVENTS_PER_STREAM,
         fault: Callable[[CrashPoint], None] | None = None,
     ) -> None:
+        check_clock(clock)
+        check_max_events(max_events_per_stream)
+        check_fault(fault)
         self._clock = clock
         self._most_events = max_events_per_stream
         self._fault = fault
@@ -97,14 +116,15 @@ class MemoryEventStore:
 
     async def load_many(self, refs: Sequence[tuple[str, str]]) -> Sequence[Stream | None]:
         """Return the streams named by (scope, stream), in that order."""
-        return [await self.load(scope, stream) for scope, stream in refs]
+        return [await self.load(scope, stream) for scope, stream in check_refs(refs)]
 
     async def list_by_correlation(
         self, scope: str, correlation: str, after: str = "", limit: int = 50
     ) -> Sequence[Stream]:
         """Return streams without events, ordered by stream name, those past ``after``."""
         with self._use() as tables:
-            check_names(scope, correlation, after or None)
+            check_names(scope, correlation)
+            check_text(after)
             check_limit(limit)
             heads = tables.heads_of_correlation(scope, correlation, after, limit)
             return [stream_of(head) for head in heads]
@@ -119,7 +139,8 @@ class MemoryEventStore:
     ) -> Sequence[Stream]:
         """Return open streams without events, ordered by (created_at, stream), past ``after``."""
         with self._use() as tables:
-            check_names(scope, kind, status, after and after[1])
+            check_names(scope, kind, status)
+            check_cursor(after, str)
             check_limit(limit)
             heads = tables.open_heads(scope, kind, status, open_position(after), limit)
             return [stream_of(head) for head in heads]
@@ -136,6 +157,7 @@ class MemoryEventStore:
         """Return audit rows ordered by (at, id), those past ``after``."""
         with self._use() as tables:
             check_names(scope)
+            check_cursor(after, UUID)
             check_limit(limit)
             rows = tables.audit_rows(scope, audit_position(after), limit)
             return [recorded_audit(row) for row in rows]
@@ -144,7 +166,8 @@ class MemoryEventStore:
         """Return events past ``after_seq`` in commit order."""
         with self._use() as tables:
             check_seq(after_seq)
-            check_names(scope)
+            if scope is not None:
+                check_names(scope)
             check_limit(limit)
             return [recorded(row) for row in tables.log_of_scope(after_seq, scope, limit)]
 
@@ -172,7 +195,8 @@ class MemoryEventStore:
     async def beat(self, scope: str, streams: Sequence[str]) -> None:
         """Set the last beat of the streams to the store's clock."""
         with self._use() as tables:
-            check_names(scope, *streams)
+            check_names(scope)
+            check_list_of_names(streams)
             tables.beat(scope, streams, self._now())
 
     async def take(self, scope: str, stream: str, worker: str, lease: timedelta) -> Lease | Held | None:
@@ -202,6 +226,7 @@ class MemoryEventStore:
     async def renew(self, held: Lease, lease: timedelta) -> Lease | None:
         """Extend a live lease from now on."""
         with self._use() as tables:
+            check_held(held)
             check_lease(lease)
             now = self._now()
             head = self._find_held(held, now)
@@ -214,6 +239,7 @@ class MemoryEventStore:
     async def release(self, held: Lease) -> bool:
         """Give a live lease back."""
         with self._use() as tables:
+            check_held(held)
             head = self._find_held(held, self._now())
             if head is None:
                 return False

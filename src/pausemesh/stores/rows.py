@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from pausemesh.core.errors import InvalidRequest, StoreCorrupt, StreamTooLong
+from pausemesh.core.errors import StoreCorrupt, StreamTooLong
 from pausemesh.ports import AuditRow, ClaimColumns, Head, Recorded, RecordedAudit, Stream, Write
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
 BEFORE_ALL_TIMES: Final = -(2**63)
+EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+LATEST: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 
 Bindings: TypeAlias = tuple[str | bytes | int | None, ...]
 """The values of a statement's parameters, in the order of their first use in it."""
@@ -39,18 +41,12 @@ def _maybe_micros(value: datetime | None) -> int | None:
 
 def open_position(after: tuple[datetime, str] | None) -> tuple[int, str]:
     """Return a cursor over open streams as it is compared; None stands before them all."""
-    return (BEFORE_ALL_TIMES, "") if after is None else (_cursor_time(after[0]), after[1])
+    return (BEFORE_ALL_TIMES, "") if after is None else (to_micros(after[0]), after[1])
 
 
 def audit_position(after: tuple[datetime, UUID] | None) -> tuple[int, bytes]:
     """Return a cursor over audit rows as it is compared; None stands before them all."""
-    return (BEFORE_ALL_TIMES, b"") if after is None else (_cursor_time(after[0]), after[1].bytes)
-
-
-def _cursor_time(value: datetime) -> int:
-    if value.utcoffset() is None:
-        raise InvalidRequest("A time of a cursor has a zone.")
-    return to_micros(value)
+    return (BEFORE_ALL_TIMES, b"") if after is None else (to_micros(after[0]), after[1].bytes)
 
 
 class HeadRow(NamedTuple):
@@ -250,6 +246,7 @@ def whole_stream(head: HeadRow, events: Sequence[tuple[Any, ...]], most: int) ->
     if head.version > most:
         raise StreamTooLong(limit=most)
     found = tuple([recorded(row) for row in events])
-    if [event.version for event in found] != list(range(1, head.version + 1)):
+    places = [(event.scope, event.stream, event.version) for event in found]
+    if places != [(head.scope, head.stream, version) for version in range(1, head.version + 1)]:
         raise StoreCorrupt("A stream's versions have a gap, or its head has another version.")
     return stream_of(head, found)

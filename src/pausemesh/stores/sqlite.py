@@ -4,14 +4,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Self, TypeVar
 from uuid import UUID
 
 import apsw
 
 from pausemesh.core import limits
-from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnavailable, StoreUnsafe
+from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnavailable
 from pausemesh.ports import (
     Appended,
     Clock,
@@ -25,15 +24,36 @@ from pausemesh.ports import (
     Write,
 )
 from pausemesh.stores.calls import Call, Inbox
+from pausemesh.stores.lookups import (
+    check_cursor,
+    check_held,
+    check_lease,
+    check_limit,
+    check_list_of_names,
+    check_name,
+    check_names,
+    check_refs,
+    check_seq,
+    check_text,
+)
+from pausemesh.stores.parameters import (
+    check_clock,
+    check_fault,
+    check_max_events,
+    check_readers,
+    check_seconds,
+    plain_path,
+)
 from pausemesh.stores.rows import audit_position, open_position, to_micros
 from pausemesh.stores.sqlite_connection import check_library
+from pausemesh.stores.sqlite_file import SqliteFile
 from pausemesh.stores.sqlite_poller import SqlitePoller
 from pausemesh.stores.sqlite_reader import SqliteReader
 from pausemesh.stores.sqlite_reads import SqliteReads
 from pausemesh.stores.sqlite_writer import SqliteWriter
 from pausemesh.stores.sqlite_writes import SqliteWrites
 from pausemesh.stores.wakeups import Wakeups
-from pausemesh.stores.writes import check_lease, check_limit, check_name, check_names, check_seq, check_writes
+from pausemesh.stores.writes import check_writes
 
 T = TypeVar("T")
 
@@ -41,7 +61,8 @@ T = TypeVar("T")
 class SqliteEventStore:
     """An event store in one SQLite file; ``open`` makes one, ``close`` must end it.
 
-    Any number of event loops, threads and processes may use one file; a forked child opens its own store.
+    Any number of event loops, threads and processes may use one file; a child that is forked while a
+    store is open can open none: start it with spawn or forkserver, or fork before opening.
     """
 
     def __init__(
@@ -58,11 +79,12 @@ class SqliteEventStore:
         self._call_seconds = call_seconds
         self._pid = os.getpid()
         self._closed = False
-        self._poller = SqlitePoller(path, self._announce, seconds=call_seconds)
+        file = SqliteFile(path, self._start_over)
+        self._poller = SqlitePoller(file, self._announce, seconds=call_seconds)
         self._wakeups = Wakeups(self._poller)
         self._reading: Inbox[SqliteReads] = Inbox(StoreUnavailable)
         self._writer = SqliteWriter(
-            path,
+            file,
             clock,
             most_events=max_events_per_stream,
             seconds=call_seconds,
@@ -70,7 +92,7 @@ class SqliteEventStore:
             fault=fault,
         )
         self._readers = [
-            SqliteReader(path, self._reading, most_events=max_events_per_stream, seconds=call_seconds)
+            SqliteReader(file, self._reading, most_events=max_events_per_stream, seconds=call_seconds)
             for _ in range(readers)
         ]
 
@@ -96,14 +118,21 @@ class SqliteEventStore:
             fault: called at the named points; what it raises is treated as a failure there.
 
         Raises:
+            InvalidRequest: a parameter is none of these.
+            ForkedMesh: this process was forked while a store in a file was open.
             StoreUnsafe: the library is too old, or the file cannot be made durable.
             StoreUnavailable: it cannot be opened.
             StoreCorrupt: it is damaged, or no SQLite file.
             SchemaError: its schema is not the one of this release.
         """
+        check_clock(clock)
+        check_max_events(max_events_per_stream)
+        check_seconds(call_seconds)
+        check_readers(readers)
+        check_fault(fault)
         check_library(apsw.sqlite_lib_version())
         store = cls(
-            _plain_path(path),
+            plain_path(path),
             clock,
             max_events_per_stream=max_events_per_stream,
             call_seconds=call_seconds,
@@ -128,15 +157,15 @@ class SqliteEventStore:
 
     async def load_many(self, refs: Sequence[tuple[str, str]]) -> Sequence[Stream | None]:
         """Return the streams named by (scope, stream), in that order."""
-        wanted = tuple(refs)
-        check_names(*[name for ref in wanted for name in ref])
+        wanted = check_refs(refs)
         return await self._read(lambda step: [step.load(*ref) for ref in wanted])
 
     async def list_by_correlation(
         self, scope: str, correlation: str, after: str = "", limit: int = 50
     ) -> Sequence[Stream]:
         """Return streams without events, ordered by stream name, those past ``after``."""
-        check_names(scope, correlation, after or None)
+        check_names(scope, correlation)
+        check_text(after)
         check_limit(limit)
         return await self._read(lambda step: step.list_by_correlation(scope, correlation, after, limit))
 
@@ -149,7 +178,8 @@ class SqliteEventStore:
         limit: int = 50,
     ) -> Sequence[Stream]:
         """Return open streams without events, ordered by (created_at, stream), past ``after``."""
-        check_names(scope, kind, status, after and after[1])
+        check_names(scope, kind, status)
+        check_cursor(after, str)
         check_limit(limit)
         position = open_position(after)
         return await self._read(lambda step: step.list_by_status(scope, kind, status, position, limit))
@@ -165,6 +195,7 @@ class SqliteEventStore:
     ) -> Sequence[RecordedAudit]:
         """Return audit rows ordered by (at, id), those past ``after``."""
         check_names(scope)
+        check_cursor(after, UUID)
         check_limit(limit)
         position = audit_position(after)
         return await self._read(lambda step: step.list_audit(scope, position, limit))
@@ -172,7 +203,8 @@ class SqliteEventStore:
     async def feed(self, after_seq: int, scope: str | None = None, limit: int = 1000) -> Sequence[Recorded]:
         """Return events past ``after_seq`` in commit order."""
         check_seq(after_seq)
-        check_names(scope)
+        if scope is not None:
+            check_names(scope)
         check_limit(limit)
         return await self._read(lambda step: step.feed(after_seq, scope, limit))
 
@@ -198,7 +230,8 @@ class SqliteEventStore:
 
     async def beat(self, scope: str, streams: Sequence[str]) -> None:
         """Set the last beat of the streams to the store's clock."""
-        check_names(scope, *streams)
+        check_names(scope)
+        check_list_of_names(streams)
         beating = tuple(streams)
         weight = min(len(beating), limits.WRITES_PER_FLUSH)
         await self._write(lambda step: step.beat(scope, beating), weight=weight)
@@ -219,11 +252,13 @@ class SqliteEventStore:
 
     async def renew(self, held: Lease, lease: timedelta) -> Lease | None:
         """Extend a live lease from now on."""
+        check_held(held)
         check_lease(lease)
         return await self._write(lambda step: step.renew(held, lease))
 
     async def release(self, held: Lease) -> bool:
         """Give a live lease back."""
+        check_held(held)
         return await self._write(lambda step: step.release(held), repeatable=False)
 
     async def close(self) -> None:
@@ -268,11 +303,5 @@ class SqliteEventStore:
     def _announce(self, seq: int) -> None:
         self._wakeups.announce(seq)
 
-
-def _plain_path(path: str | os.PathLike[str]) -> str:
-    name = os.fsdecode(path)
-    if name in {"", ":memory:"} or name.startswith("file:"):
-        raise StoreUnsafe("A path of a file is needed; MemoryEventStore keeps streams in memory.")
-    if "\0" in name:
-        raise StoreUnavailable("A path has no U+0000.")
-    return str(Path(name).resolve())
+    def _start_over(self) -> None:
+        self._wakeups.start_over()

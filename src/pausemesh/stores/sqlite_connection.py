@@ -15,12 +15,17 @@ from pausemesh.core.errors import (
     StoreUnavailable,
     StoreUnsafe,
 )
+from pausemesh.stores.sqlite_file import FileMoved, Files, SqliteFile
+from pausemesh.stores.sqlite_forks import OPEN_CONNECTIONS
 
 APPLICATION_ID: Final = 0x504D5348
 """``PMSH``: marks a file as ours in its header."""
 
 OLDEST_SAFE_LIBRARY: Final = (3, 51, 3)
 """Older ones can lose commits when a checkpoint races a commit (the WAL-reset bug)."""
+
+_DAMAGES: Final = (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError, apsw.MismatchError, apsw.SQLError)
+"""The statements are fixed and fit the schema: where they make no sense to SQLite, the file is to blame."""
 
 _BUSY_SLEEP_SECONDS: Final = 0.001
 _SYNCHRONOUS_FULL: Final = 2
@@ -31,25 +36,36 @@ class SqliteConnection:
     """One thread's connection; ``cursor`` runs its statements.
 
     Args:
-        path: of the file.
+        file: what to open.
         seconds: how long to wait where others hold a lock, at most.
         create: make the file where there is none.
         read_only: refuse statements that write.
+
+    Raises:
+        ForkedMesh: this process was forked while another one was open.
+        StoreError: the file cannot be used.
     """
 
-    def __init__(self, path: str, *, seconds: float, create: bool = False, read_only: bool = False) -> None:
+    def __init__(self, file: SqliteFile, *, seconds: float, create: bool = False, read_only: bool = False) -> None:
+        self._file = file
         self._seconds = seconds
         self._patient_until = time.monotonic() + seconds
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        with translated():
-            self._connection = apsw.Connection(path, flags=flags)
-            self.cursor = self._connection.cursor()
-            self._connection.set_busy_handler(self._wait_for_lock)
-            try:
-                self._settle(read_only=read_only)
-            except BaseException:
-                self.close()
-                raise
+        OPEN_CONNECTIONS.add(self)
+        try:
+            with translated():
+                self._connection, expected = _open(file, create=create)
+        except BaseException:
+            OPEN_CONNECTIONS.discard(self)
+            raise
+        self.cursor = self._connection.cursor()
+        self._connection.set_busy_handler(self._wait_for_lock)
+        try:
+            with translated():
+                self._settle(create=create, read_only=read_only)
+            self._files = file.settle(expected)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def in_transaction(self) -> bool:
@@ -102,13 +118,30 @@ class SqliteConnection:
         """Let go of the file; the last one to do so cleans its log up, where that succeeds."""
         with suppress(apsw.Error):
             self._connection.close()
+        OPEN_CONNECTIONS.discard(self)
 
-    def _settle(self, *, read_only: bool) -> None:
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file and its log are where they were when they were opened."""
+        return self._file.look() == self._files
+
+    def check_in_place(self) -> None:
+        """Pass a connection whose file and log are where they were when it was opened.
+
+        Raises:
+            FileMoved: one was removed or replaced.
+        """
+        if not self.is_in_place:
+            raise FileMoved
+
+    def _settle(self, *, create: bool, read_only: bool) -> None:
         """Refuse what is not ours before anything of it is touched, then make it safe."""
         pragma = self._connection.pragma
         # In this order: who makes the file at the same time commits its objects and its mark at once.
         if self._has_objects() and not self.is_marked:
             raise SchemaMissing("The file belongs to another application.")
+        if not (create or self.is_marked):
+            raise SchemaMissing("The file is empty.")
         if pragma("journal_mode") != "wal" and self._turn_wal_on() != "wal":
             raise StoreUnsafe("The file cannot have a write-ahead log.")
         pragma("synchronous", _SYNCHRONOUS_FULL)
@@ -116,11 +149,13 @@ class SqliteConnection:
         pragma("checkpoint_fullfsync", 1)
         pragma("journal_size_limit", _JOURNAL_BYTES)
         pragma("recursive_triggers", 1)
+        pragma("cell_size_check", 1)
         pragma("trusted_schema", 0)
         if read_only:
             pragma("query_only", 1)
         if pragma("synchronous") != _SYNCHRONOUS_FULL or pragma("recursive_triggers") != 1:
             raise StoreUnsafe("The library does not keep its settings.")
+        self._has_objects()  # a look opens the log, which turning it on does not
 
     def _has_objects(self) -> bool:
         return bool(self.cursor.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall())
@@ -139,6 +174,15 @@ class SqliteConnection:
         return time.monotonic() < self._patient_until
 
 
+def _open(file: SqliteFile, *, create: bool) -> tuple[apsw.Connection, Files]:
+    flags = apsw.SQLITE_OPEN_READWRITE
+    if create and file.is_missing():
+        # Made first and then opened like any other, so that it is known which file was opened.
+        apsw.Connection(file.path, flags=flags | apsw.SQLITE_OPEN_CREATE).close()
+    expected = file.check()
+    return apsw.Connection(file.path, flags=flags), expected
+
+
 def check_library(version: str) -> None:
     """Pass a version of SQLite that keeps what it commits.
 
@@ -155,7 +199,7 @@ def translate(error: apsw.Error) -> StoreError:
     detail = f"SQLite says {type(error).__name__}."
     if isinstance(error, apsw.FullError):
         return StoreFull(detail)
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.ConstraintError):
+    if isinstance(error, _DAMAGES):
         return StoreCorrupt(detail)
     return StoreUnavailable(detail)
 

@@ -9,6 +9,7 @@ import apsw
 from pausemesh.core.errors import StoreError
 from pausemesh.stores.background import Background
 from pausemesh.stores.sqlite_connection import SqliteConnection
+from pausemesh.stores.sqlite_file import SqliteFile
 from pausemesh.stores.sqlite_reads import SqliteReads
 from pausemesh.stores.statements import statement
 
@@ -20,13 +21,13 @@ class SqlitePoller:
     """A ``Watch`` with a thread and a connection of its own, which the first listener starts.
 
     Args:
-        path: of the file, which must be there.
+        file: what to look at, which must be there.
         announce: told the greatest seq after a commit; may be told the same again.
         seconds: how long to wait for a lock.
     """
 
-    def __init__(self, path: str, announce: Callable[[int], None], *, seconds: float) -> None:
-        self._path = path
+    def __init__(self, file: SqliteFile, announce: Callable[[int], None], *, seconds: float) -> None:
+        self._file = file
         self._announce = announce
         self._seconds = seconds
         self._changed = threading.Condition()
@@ -80,8 +81,9 @@ class SqlitePoller:
 
     def _look(self) -> None:
         if self._connection is None:
-            self._connection = SqliteConnection(self._path, seconds=self._seconds, read_only=True)
+            self._connection = SqliteConnection(self._file, seconds=self._seconds, read_only=True)
             self._seen = None
+        self._connection.check_in_place()
         version = self._connection.cursor.execute(_GET_DATA_VERSION).get
         if version != self._seen:
             self._seen = version

@@ -7,7 +7,9 @@ import apsw
 from pausemesh.stores.background import Background
 from pausemesh.stores.calls import Call, Inbox, part_late, send_replies, waited_too_long
 from pausemesh.stores.sqlite_connection import SqliteConnection, translate
+from pausemesh.stores.sqlite_file import FileMoved, SqliteFile
 from pausemesh.stores.sqlite_reads import SqliteReads
+from pausemesh.stores.sqlite_schema import verify_schema
 from pausemesh.stores.statements import statement
 
 _BEGIN: Final = statement("sqlite", "begin_read")
@@ -21,14 +23,14 @@ class SqliteReader:
     """Takes calls from an inbox that several readers share; opens its connection with the first.
 
     Args:
-        path: of the file, which must be there.
+        file: what to read, which must be there.
         inbox: of all readers.
         most_events: how many events a stream may hold.
         seconds: how long to wait for a lock.
     """
 
-    def __init__(self, path: str, inbox: Inbox[SqliteReads], *, most_events: int, seconds: float) -> None:
-        self._path = path
+    def __init__(self, file: SqliteFile, inbox: Inbox[SqliteReads], *, most_events: int, seconds: float) -> None:
+        self._file = file
         self._inbox = inbox
         self._most_events = most_events
         self._seconds = seconds
@@ -44,10 +46,17 @@ class SqliteReader:
         calls, late = part_late(calls)
         refusals: list[tuple[ReadCall, object]] = [(call, waited_too_long()) for call in late]
         try:
-            return refusals + self._look_up(calls)
+            return refusals + self._look_up_in_place(calls)
         except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it
             self._drop_connection()
             return refusals + [(call, _meaning(error)) for call in calls]
+
+    def _look_up_in_place(self, calls: list[ReadCall]) -> list[tuple[ReadCall, object]]:
+        try:
+            return self._look_up(calls)
+        except FileMoved:
+            self._drop_connection()
+            return self._look_up(calls)
 
     def _look_up(self, calls: list[ReadCall]) -> list[tuple[ReadCall, object]]:
         connection = self._connect()
@@ -56,11 +65,14 @@ class SqliteReader:
         reads = SqliteReads(connection.cursor, self._most_events)
         replies = [(call, _reply_to(call, reads)) for call in calls]
         connection.cursor.execute(_COMMIT)
+        connection.check_in_place()
         return replies
 
     def _connect(self) -> SqliteConnection:
         if self._connection is None:
-            self._connection = SqliteConnection(self._path, seconds=self._seconds, read_only=True)
+            self._connection = SqliteConnection(self._file, seconds=self._seconds, read_only=True)
+            if self._file.was_replaced:
+                verify_schema(self._connection)
         return self._connection
 
     def _drop_connection(self) -> None:

@@ -1,6 +1,6 @@
 """What is looked up in a SQLite file."""
 
-from typing import Any, Final, TypeAlias, cast
+from typing import Final
 
 import apsw
 
@@ -8,7 +8,6 @@ from pausemesh.core.errors import StoreCorrupt
 from pausemesh.ports import Recorded, RecordedAudit, Stream
 from pausemesh.stores.batch import EventMark
 from pausemesh.stores.rows import (
-    AuditLogRow,
     Bindings,
     HeadRow,
     recorded,
@@ -16,6 +15,7 @@ from pausemesh.stores.rows import (
     stream_of,
     whole_stream,
 )
+from pausemesh.stores.sqlite_rows import audit_row_of, count_of, event_of, fetch, head_of, mark_of, time_of
 from pausemesh.stores.statements import statement
 
 _FIND_HEAD: Final = statement("sqlite", "find_head")
@@ -31,8 +31,6 @@ _LIST_EVENTS_AFTER: Final = statement("sqlite", "list_events_after")
 _LIST_EVENTS_OF_SCOPE: Final = statement("sqlite", "list_events_of_scope")
 _LIST_EVENTS_OF_CORRELATION: Final = statement("sqlite", "list_events_of_correlation")
 
-_Row: TypeAlias = tuple[Any, ...]
-
 
 class SqliteReads:
     """Look-ups within a transaction, so that a head and its events belong together.
@@ -46,21 +44,23 @@ class SqliteReads:
 
     def find_head(self, scope: str, stream: str) -> HeadRow | None:
         """Return the head of a stream."""
-        row = self._find_row(_FIND_HEAD, (scope, stream))
-        return None if row is None else HeadRow._make(row)
+        rows = fetch(self._cursor, _FIND_HEAD, (scope, stream))
+        return head_of(rows[0]) if rows else None
 
     def find_event(self, scope: str, stream: str, version: int) -> EventMark | None:
         """Return the mark of one event."""
-        row = self._find_row(_FIND_EVENT, (scope, stream, version))
-        return None if row is None else EventMark._make(row)
+        rows = fetch(self._cursor, _FIND_EVENT, (scope, stream, version))
+        return mark_of(rows[0]) if rows else None
 
     def find_beat(self, scope: str, stream: str) -> int | None:
         """Return the last beat of a stream in microseconds."""
-        return cast("int | None", self._cursor.execute(_FIND_BEAT, (scope, stream)).get)
+        rows = fetch(self._cursor, _FIND_BEAT, (scope, stream))
+        return time_of(rows[0]) if rows else None
 
     def find_last_seq(self) -> int:
         """Return the greatest seq, 0 where there is none."""
-        return cast("int | None", self._cursor.execute(_FIND_LAST_SEQ).get) or 0
+        (row,) = fetch(self._cursor, _FIND_LAST_SEQ)
+        return count_of(row)
 
     def find_stream(self, head: HeadRow) -> Stream:
         """Return a stream with all its events.
@@ -70,8 +70,8 @@ class SqliteReads:
             StreamTooLong: it holds more events than it may.
         """
         bindings = (head.scope, head.stream, self._most_events + 1)
-        rows = self._cursor.execute(_LIST_EVENTS, bindings).fetchall()
-        return whole_stream(head, rows, self._most_events)
+        rows = fetch(self._cursor, _LIST_EVENTS, bindings)
+        return whole_stream(head, [event_of(row) for row in rows], self._most_events)
 
     def load(self, scope: str, stream: str) -> Stream | None:
         """Return the stream of this name with all its events.
@@ -101,8 +101,8 @@ class SqliteReads:
 
     def list_audit(self, scope: str, after: tuple[int, bytes], limit: int) -> list[RecordedAudit]:
         """Return the audit rows of a scope past an (at, id), by these."""
-        rows = self._cursor.execute(_LIST_AUDIT_ROWS, (scope, *after, limit)).fetchall()
-        return [recorded_audit(AuditLogRow._make(row)) for row in rows]
+        rows = fetch(self._cursor, _LIST_AUDIT_ROWS, (scope, *after, limit))
+        return [recorded_audit(audit_row_of(row)) for row in rows]
 
     def feed(self, after_seq: int, scope: str | None, limit: int) -> list[Recorded]:
         """Return events past a seq, of one scope or of all."""
@@ -115,13 +115,8 @@ class SqliteReads:
         bindings = (scope, correlation, after_seq, limit)
         return self._list_events(_LIST_EVENTS_OF_CORRELATION, bindings)
 
-    def _find_row(self, sql: str, bindings: Bindings) -> _Row | None:
-        return cast("_Row | None", self._cursor.execute(sql, bindings).get)
-
     def _list_streams(self, sql: str, bindings: Bindings) -> list[Stream]:
-        rows = self._cursor.execute(sql, bindings).fetchall()
-        return [stream_of(HeadRow._make(row)) for row in rows]
+        return [stream_of(head_of(row)) for row in fetch(self._cursor, sql, bindings)]
 
     def _list_events(self, sql: str, bindings: Bindings) -> list[Recorded]:
-        rows = self._cursor.execute(sql, bindings).fetchall()
-        return [recorded(row) for row in rows]
+        return [recorded(event_of(row)) for row in fetch(self._cursor, sql, bindings)]

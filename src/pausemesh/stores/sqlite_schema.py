@@ -1,7 +1,7 @@
 """The schema of a SQLite file: made, brought up to date, and compared object by object."""
 
 from collections.abc import Callable, Iterator
-from typing import Final, cast
+from typing import Final
 
 import apsw
 
@@ -10,6 +10,7 @@ from pausemesh.ports import Clock, CrashPoint
 from pausemesh.stores.migrate import pending
 from pausemesh.stores.rows import to_micros
 from pausemesh.stores.sqlite_connection import SqliteConnection, translated
+from pausemesh.stores.sqlite_rows import fetch, migration_of
 from pausemesh.stores.statements import Migration, migrations, statement
 
 _BEGIN: Final = statement("sqlite", "begin_write")
@@ -72,10 +73,10 @@ def _migrate(connection: SqliteConnection, clock: Clock, fault: Callable[[CrashP
 
 
 def _ledger(cursor: apsw.Cursor) -> list[tuple[int, str]]:
-    applied = cursor.execute(_LIST_MIGRATIONS).fetchall() if _LEDGER in _objects(cursor) else []
+    applied = fetch(cursor, _LIST_MIGRATIONS) if _LEDGER in _objects(cursor) else []
     if not applied:
         raise SchemaMissing("The file has no ledger of migrations.")
-    return cast("list[tuple[int, str]]", applied)
+    return [migration_of(row) for row in applied]
 
 
 def _verify(cursor: apsw.Cursor) -> None:
@@ -89,7 +90,7 @@ def _verify(cursor: apsw.Cursor) -> None:
 
 
 def _objects(cursor: apsw.Cursor) -> Objects:
-    return {(str(kind), str(name)): str(sql) for kind, name, sql in cursor.execute(_LIST_SCHEMA_OBJECTS).fetchall()}
+    return {(str(kind), str(name)): str(sql) for kind, name, sql in fetch(cursor, _LIST_SCHEMA_OBJECTS)}
 
 
 def _expected_objects() -> Objects:

@@ -15,6 +15,7 @@ from pausemesh.stores.background import Background
 from pausemesh.stores.calls import Call, Inbox, part_late, send_replies, waited_too_long
 from pausemesh.stores.rows import to_micros
 from pausemesh.stores.sqlite_connection import SqliteConnection, translate
+from pausemesh.stores.sqlite_file import FileMoved, SqliteFile
 from pausemesh.stores.sqlite_schema import prepare_schema, verify_schema
 from pausemesh.stores.sqlite_writes import SqliteWrites
 from pausemesh.stores.statements import statement
@@ -37,7 +38,7 @@ class SqliteWriter:
     """Takes calls from its inbox, does them in one transaction, and replies once that is durable.
 
     Args:
-        path: of the file; made where there is none, with its folder.
+        file: what to write to; made where there is none, with its folder.
         clock: read once in each transaction.
         most_events: how many events a stream may hold.
         seconds: how long a call may wait before it is sent.
@@ -47,7 +48,7 @@ class SqliteWriter:
 
     def __init__(
         self,
-        path: str,
+        file: SqliteFile,
         clock: Clock,
         *,
         most_events: int,
@@ -55,7 +56,7 @@ class SqliteWriter:
         wakeups: Wakeups,
         fault: Callable[[CrashPoint], None] | None,
     ) -> None:
-        self._path = path
+        self._file = file
         self._clock = clock
         self._most_events = most_events
         self._seconds = seconds
@@ -80,13 +81,13 @@ class SqliteWriter:
 
     def _create(self) -> None:
         try:
-            Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+            Path(self._file.path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"The folder cannot be made: {error.strerror}.") from error
         self._connection = self._open(create=True)
 
     def _open(self, *, create: bool) -> SqliteConnection:
-        connection = SqliteConnection(self._path, seconds=self._seconds, create=create)
+        connection = SqliteConnection(self._file, seconds=self._seconds, create=create)
         try:
             connection.sync_log()
             if create:
@@ -108,7 +109,7 @@ class SqliteWriter:
                 break
             try:
                 return replies + self._attempt(calls, min(call.deadline for call in calls))
-            except apsw.BusyError:
+            except (apsw.BusyError, FileMoved):
                 continue
             except _InDoubtError:
                 return replies + self._resend(calls)
@@ -146,6 +147,7 @@ class SqliteWriter:
             writes = SqliteWrites(connection, now, self._most_events, self._fault)
             replies = [(call, _reply_to(call, writes, connection)) for call in calls]
             self._reach(CrashPoint.AFTER_APPEND_BEFORE_COMMIT)
+            connection.check_in_place()  # here it is sure that nothing was written
         except BaseException as error:
             self._roll_back(connection, error)
             raise
@@ -156,9 +158,13 @@ class SqliteWriter:
             if isinstance(error, apsw.FullError):
                 raise
             raise _InDoubtError from error
-        return self._committed(replies, writes.last_seq)
+        return self._committed(connection, replies, writes.last_seq)
 
-    def _committed(self, replies: list[_Reply], last_seq: int) -> list[_Reply]:
+    def _committed(self, connection: SqliteConnection, replies: list[_Reply], last_seq: int) -> list[_Reply]:
+        """Return the replies to what was committed, where the file is in its place even now."""
+        if not connection.is_in_place:
+            self._drop_connection()
+            return [(call, OutcomeUnknown()) for call, _ in replies]
         try:
             self._wakeups.announce(last_seq)
             self._reach(CrashPoint.AFTER_COMMIT_BEFORE_REPLY)
@@ -174,7 +180,7 @@ class SqliteWriter:
 
     def _roll_back(self, connection: SqliteConnection, error: BaseException) -> None:
         """Undo the transaction; a connection that failed for a reason of its own is given up."""
-        is_fit = not isinstance(error, apsw.Error) or isinstance(error, _HARMLESS)
+        is_fit = connection.is_in_place and (not isinstance(error, apsw.Error) or isinstance(error, _HARMLESS))
         try:
             if connection.in_transaction:
                 connection.cursor.execute(_ROLLBACK)

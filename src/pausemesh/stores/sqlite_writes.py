@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import apsw
 
@@ -20,6 +20,7 @@ from pausemesh.stores.rows import (
 )
 from pausemesh.stores.sqlite_connection import SqliteConnection
 from pausemesh.stores.sqlite_reads import SqliteReads
+from pausemesh.stores.sqlite_rows import Row, claim_of, fetch
 from pausemesh.stores.statements import statement
 
 _INSERT_HEAD: Final = statement("sqlite", "insert_head")
@@ -31,8 +32,6 @@ _TAKE_CLAIM: Final = statement("sqlite", "take_claim")
 _TAKE_NEXT_CLAIM: Final = statement("sqlite", "take_next_claim")
 _RENEW_CLAIM: Final = statement("sqlite", "renew_claim")
 _RELEASE_CLAIM: Final = statement("sqlite", "release_claim")
-
-_Row: TypeAlias = tuple[Any, ...]
 
 
 class SqliteWrites:
@@ -106,8 +105,8 @@ class SqliteWrites:
         renewed = self._change(_RENEW_CLAIM, (until, held.scope, held.stream, held.fence, self._now))
         if renewed is None:
             return None
-        worker, fence, attempts = renewed
-        return self._lease(held.scope, str(worker), until, (held.stream, fence, attempts))
+        worker, fence, attempts = claim_of(renewed)
+        return self._lease(held.scope, worker, until, (held.stream, fence, attempts))
 
     def release(self, held: Lease) -> bool:
         """Give a live lease back."""
@@ -117,19 +116,19 @@ class SqliteWrites:
     def _until(self, lease: timedelta) -> int:
         return self._now + lease // MICROSECOND
 
-    def _change(self, sql: str, bindings: Bindings) -> _Row | None:
-        rows = self._cursor.execute(sql, bindings).fetchall()
+    def _change(self, sql: str, bindings: Bindings) -> Row | None:
+        rows = fetch(self._cursor, sql, bindings)
         return rows[0] if rows else None
 
-    def _lease(self, scope: str, worker: str, until: int, taken: _Row) -> Lease:
-        stream, fence, attempts = taken
+    def _lease(self, scope: str, worker: str, until: int, taken: Row) -> Lease:
+        stream, fence, attempts = claim_of(taken)
         return Lease(
             scope=scope,
-            stream=str(stream),
+            stream=stream,
             worker=worker,
-            fence=int(fence),
+            fence=fence,
             until=from_micros(until),
-            attempts=int(attempts),
+            attempts=attempts,
         )
 
     def _put(self, write: Write, before: HeadRow | None) -> HeadRow | None:

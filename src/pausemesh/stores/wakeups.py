@@ -5,6 +5,7 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Protocol
 
+from pausemesh.core.errors import StoreUnavailable
 from pausemesh.stores.calls import wake
 
 
@@ -21,9 +22,10 @@ class Watch(Protocol):
 
 
 class _Listener:
-    __slots__ = ("event", "loop")
+    __slots__ = ("event", "log", "loop")
 
-    def __init__(self) -> None:
+    def __init__(self, log: int) -> None:
+        self.log = log
         self.loop = asyncio.get_running_loop()
         self.event = asyncio.Event()
 
@@ -36,6 +38,7 @@ class Wakeups:
         self._lock = threading.Lock()
         self._listeners: set[_Listener] = set()
         self._newest = 0
+        self._log = 0
         self._closed = False
 
     def announce(self, seq: int) -> None:
@@ -47,8 +50,12 @@ class Wakeups:
             self._wake_all()
 
     async def listen(self, find_last_seq: Callable[[], Awaitable[int]]) -> AsyncGenerator[int, None]:
-        """Yield the greatest seq, first at once and then whenever it has grown; end with ``close``."""
-        listener = _Listener()
+        """Yield the greatest seq, first at once and then whenever it has grown; end with ``close``.
+
+        Raises:
+            StoreUnavailable: the log is another one now, whose seqs mean something else.
+        """
+        listener = _Listener(self._log)
         self._join(listener)
         try:
             told = await find_last_seq()
@@ -58,11 +65,20 @@ class Wakeups:
                 listener.event.clear()
                 if self._closed:
                     return
+                if listener.log != self._log:
+                    raise StoreUnavailable("Another file is in its place now; listen again.")
                 if self._newest > told:
                     told = self._newest
                     yield told
         finally:
             self._leave(listener)
+
+    def start_over(self) -> None:
+        """Forget the seqs of a log that was replaced by another, and send all that listen away; by any thread."""
+        with self._lock:
+            self._log += 1
+            self._newest = 0
+            self._wake_all()
 
     def close(self) -> None:
         """End all that listen."""

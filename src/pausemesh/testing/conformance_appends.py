@@ -1,7 +1,5 @@
 """What every store must do with appends: compare and swap, all or nothing, each call for itself."""
 
-# ruff: noqa: D102, PLR2004, S311 - a test's name is its sentence, and its numbers and seeds stand where they are used
-
 import asyncio
 import dataclasses
 import random

@@ -1,9 +1,9 @@
 """What every store must do with claims: one holder at a time, under a lease, with a fence that grows."""
 
-# ruff: noqa: D102, PLR2004 - a test's name is its sentence, and its numbers stand where they are used
-
 import asyncio
 import dataclasses
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -228,6 +228,27 @@ class QueueContract:
         clock.advance(2 * SECOND)
         assert await _next(store) is None
 
+    async def test_a_shielded_take_comes_to_its_end_and_can_be_given_back_though_its_caller_was_cancelled(
+        self, store: EventStore
+    ) -> None:
+        await given_decided(store, "a", queue="q")
+        takes: list[Callable[[], Coroutine[Any, Any, Lease | Held | None]]] = [
+            lambda: store.take(SCOPE, "a", "ann", SECOND),
+            lambda: store.take_next(SCOPE, "q", "ann", SECOND),
+        ]
+        for steps in (1, 2, 3):
+            for take in takes:
+                taking = asyncio.ensure_future(take())
+                caller = asyncio.ensure_future(_shielded(taking))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                caller.cancel()
+                await asyncio.gather(caller, return_exceptions=True)
+                lease = await taking
+                assert isinstance(lease, Lease)
+                assert await store.release(lease)
+        assert (await loaded(store, "a")).claim.holder is None
+
     async def test_20_workers_get_20_streams_and_none_twice(self, store: EventStore) -> None:
         for index in range(20):
             await given_decided(store, f"s{index}", queue="q")
@@ -239,3 +260,7 @@ class QueueContract:
 async def _next(store: EventStore) -> str | None:
     lease = await store.take_next(SCOPE, "q", "ann", 3 * SECOND)
     return None if lease is None else lease.stream
+
+
+async def _shielded(call: Awaitable[object]) -> object:
+    return await asyncio.shield(call)

@@ -1,7 +1,5 @@
 """What stores must do that several may open at once, or that survive their process."""
 
-# ruff: noqa: D102, PLR2004, S311 - a test's name is its sentence, and its numbers and seeds stand where they are used
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable

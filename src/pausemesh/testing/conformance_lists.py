@@ -1,7 +1,5 @@
 """What every store must find: lists whose cursors miss nothing, the due, the audit log, the feed, and its wake-ups."""
 
-# ruff: noqa: D102, PLR2004 - a test's name is its sentence, and its numbers stand where they are used
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing

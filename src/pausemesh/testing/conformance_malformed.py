@@ -1,19 +1,17 @@
 """What every store must refuse before anything is compared, and what it must keep as it is."""
 
-# ruff: noqa: D102 - a test's name is its sentence
-
 import dataclasses
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final
 
 import pytest
 
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest
-from pausemesh.ports import EventStore, Write
+from pausemesh.ports import EventStore, Lease, Write
 from pausemesh.testing.clock import ManualClock
-from pausemesh.testing.conformance_givens import SCOPE, SECOND, audit_row, event, given, head, write
+from pausemesh.testing.conformance_givens import SCOPE, SECOND, audit_row, comparison, event, given, head, write
 
 _SURROGATE: Final = "\ud800"
 _NAIVE: Final = datetime(2026, 1, 1)  # noqa: DTZ001 - a time without a zone is what is refused
@@ -54,6 +52,66 @@ _FLAWS: Final[dict[str, dict[str, Any]]] = {
     "comparison_with_head": {**_COMPARISON, "head": head()},
     "comparison_with_rows": {**_COMPARISON, "rows": (audit_row(),)},
 }
+
+
+def _deep() -> list[Any]:
+    nested: list[Any] = []
+    for _ in range(3_000):
+        nested = [nested]
+    return nested
+
+
+_OTHERS: Final[dict[str, Any]] = {
+    "list": ["a"],
+    "deep": _deep(),
+    "bytes": b"a",
+    "integer": 7,
+    "float": 1.5,
+    "dict": {"a": "b"},
+    "object": object(),
+}
+
+
+def _asked_with(store: EventStore, other: Any) -> list[Callable[[], Awaitable[object]]]:
+    """Return calls that give a value of another type in each of the places where a name or the like is expected."""
+    lease = Lease(scope=SCOPE, stream="a", worker="ann", fence=1, until=datetime.now(UTC), attempts=1)
+    spare: Any = None if other == 7 else other
+    return [
+        lambda: store.append(other),
+        lambda: store.append(write(other)),
+        lambda: store.append(write("b", scope=other)),
+        lambda: store.append(write("b", head=other)),
+        lambda: store.append(write("b", finish=other, fence=1)),
+        lambda: store.append(write("b", history=other)),
+        lambda: store.append(write("b", events=other)),
+        lambda: store.append(write("b", spare)),
+        lambda: store.load(other, "a"),
+        lambda: store.load(SCOPE, other),
+        lambda: store.load_many([(SCOPE, other)]),
+        lambda: store.load_many([other]),
+        lambda: store.list_by_correlation(other, "c"),
+        lambda: store.list_by_correlation(SCOPE, other),
+        lambda: store.list_by_correlation(SCOPE, "c", other),
+        lambda: store.list_by_correlation(SCOPE, "c", "", spare),
+        lambda: store.list_by_status(SCOPE, other, "pending"),
+        lambda: store.list_by_status(SCOPE, "thing", "pending", other),
+        lambda: store.list_by_status(SCOPE, "thing", "pending", (other, "a")),
+        lambda: store.list_due(spare),
+        lambda: store.list_audit(other),
+        lambda: store.list_audit(SCOPE, other),
+        lambda: store.list_audit(SCOPE, (lease.until, other)),
+        lambda: store.feed(spare),
+        lambda: store.feed(0, other),
+        lambda: store.feed_of_correlation(SCOPE, other, 0),
+        lambda: store.beat(SCOPE, [other]),
+        lambda: store.take(SCOPE, "a", other, SECOND),
+        lambda: store.take(SCOPE, "a", "ann", other),
+        lambda: store.take_next(SCOPE, other, "ann", SECOND),
+        lambda: store.renew(other, SECOND),
+        lambda: store.renew(dataclasses.replace(lease, scope=other), SECOND),
+        lambda: store.release(other),
+        lambda: store.release(dataclasses.replace(lease, stream=other)),
+    ]
 
 
 @pytest.mark.anyio
@@ -102,6 +160,34 @@ class MalformedContract:
             for bad in ("", "\0", _SURROGATE):
                 with pytest.raises(InvalidRequest):
                     await ask(bad)
+
+    @pytest.mark.parametrize("kind", list(_OTHERS))
+    async def test_what_is_of_another_type_is_refused_wherever_it_is_given(self, store: EventStore, kind: str) -> None:
+        other = _OTHERS[kind]
+        await given(store, write("a"))
+        for index, ask in enumerate(_asked_with(store, other)):
+            with pytest.raises(InvalidRequest):
+                assert await ask(), f"{kind} was taken by number {index}"
+        assert len(await store.feed(0)) == 1
+
+    async def test_names_in_a_list_are_not_the_characters_of_a_text(self, store: EventStore) -> None:
+        bad: Any = "ab"
+        with pytest.raises(InvalidRequest):
+            await store.beat(SCOPE, bad)
+        misshapen: list[Any] = [bad, [bad], [("a",)], [(SCOPE, "a", "b")], [[SCOPE, "a"]]]
+        for refs in misshapen:
+            with pytest.raises(InvalidRequest):
+                await store.load_many(refs)
+
+    async def test_a_time_that_has_no_place_in_utc_is_refused(self, store: EventStore) -> None:
+        west, east = timezone(timedelta(hours=-1)), timezone(timedelta(hours=1))
+        for moment in (datetime(9999, 12, 31, 23, 30, tzinfo=west), datetime(1, 1, 1, 0, 30, tzinfo=east)):
+            with pytest.raises(InvalidRequest):
+                await store.append(write("a", head=head(due_at=moment)))
+            with pytest.raises(InvalidRequest):
+                await store.append(comparison("a", 0, silent_since=moment))
+            with pytest.raises(InvalidRequest):
+                await store.list_by_status(SCOPE, "thing", "pending", (moment, "a"))
 
     async def test_a_cursor_that_no_list_gave_is_refused(self, store: EventStore, clock: ManualClock) -> None:
         with pytest.raises(InvalidRequest):

@@ -1,7 +1,5 @@
 """Why every store must refuse a write: each condition, exactly at its edge, and the order of the reasons."""
 
-# ruff: noqa: D102 - a test's name is its sentence
-
 import dataclasses
 import itertools
 from typing import Any, Final
