@@ -121,6 +121,19 @@ async def test_an_answer_that_fits_the_schema_and_not_the_type_is_told_so(mesh: 
     await answering
 
 
+class WithADate(LikePydantic):
+    """A model whose schema relies on a format that nothing checks."""
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, JsonValue]:
+        return {"type": "object", "properties": {"on": {"type": "string", "format": "date"}}}
+
+
+async def test_a_model_with_a_text_form_cannot_be_asked_for(mesh: Mesh) -> None:
+    with pytest.raises(pausemesh.InvalidRequest):
+        mesh.ask("When?", answer=WithADate, key="k")
+
+
 @dataclasses.dataclass
 class Picky:
     flight: str

@@ -192,6 +192,32 @@ async def test_a_claim_that_arrives_after_its_caller_has_gone_is_given_back(
             await asyncio.sleep(0.001)
 
 
+async def test_nothing_is_given_back_where_a_late_reply_brings_no_claim(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+    asked, go_on, take = asyncio.Event(), asyncio.Event(), store.take
+
+    async def slow(*arguments: Any) -> Any:
+        asked.set()
+        await go_on.wait()
+        return await take(*arguments)
+
+    async with mesh.claim(noun_id, worker="first"):
+        with monkeypatch.context() as slowly:
+            slowly.setattr(type(store), "take", lambda _store, *arguments: slow(*arguments))
+            late = asyncio.create_task(mesh.claim(noun_id).__aenter__())
+            await asked.wait()
+            late.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await late
+            go_on.set()
+            await asyncio.sleep(0.02)
+        seen = (await mesh.inspect(noun_id)).claim
+        assert seen is not None
+        assert (seen.status, seen.worker) == ("held", "first")
+
+
 async def test_a_claim_whose_question_cannot_be_read_is_given_back(
     mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

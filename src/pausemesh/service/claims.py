@@ -1,6 +1,7 @@
 """Claims: the right to go on with a decision, taken by one worker at a time, renewed, and ended once."""
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -127,7 +128,7 @@ class Claims:
 
     def _given_back(self, releasing: "asyncio.Future[bool]") -> None:
         self._releasing.discard(releasing)
-        if not releasing.cancelled():
+        with contextlib.suppress(asyncio.CancelledError):
             releasing.exception()
 
     async def close(self) -> None:

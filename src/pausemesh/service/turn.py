@@ -268,7 +268,5 @@ async def _even_if_cancelled(recording: Coroutine[Any, Any, None]) -> None:
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait({task})
-        if not task.cancelled():
-            task.exception()
+        await asyncio.gather(task, return_exceptions=True)
         raise
