@@ -43,11 +43,12 @@ async def _compare(name: str, once: Once, sizes: Sizes) -> list[Row]:
             with mock.patch("pausemesh.core.limits.WRITES_PER_FLUSH", 1):
                 alone.append(await _per_second(once, callers, sizes.seconds_per_try))
         ratios = [one / other for one, other in zip(shared, alone, strict=True)]
-        ratio = of_rounds(f"{name}, {callers} callers, / a commit each", ratios, "x")
+        who = f"{callers} caller{'' if callers == 1 else 's'}"
+        ratio = of_rounds(f"{name}, {who}, / a commit each", ratios, "x")
         held = callers == _GOAL_AT and name == "appends"
         rows += [
-            of_rounds(f"{name}/s, {callers} callers", shared, "/s"),
-            of_rounds(f"{name}/s, {callers} callers, a commit each", alone, "/s"),
+            of_rounds(f"{name}/s, {who}", shared, "/s"),
+            of_rounds(f"{name}/s, {who}, a commit each", alone, "/s"),
             at_least(ratio, _GOAL) if held else ratio,
         ]
     return rows
