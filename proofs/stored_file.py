@@ -157,6 +157,11 @@ class StoredFile:
             yield f"finished by {state.finished.worker} under {state.finished.fence}, but held by {claimed.head}"
 
 
+def effect_id(noun_id: str, key: str) -> str:
+    """Return an effect's id in the log, where its question approves no action."""
+    return f"{noun_id}/{key}"
+
+
 def to_micros(value: datetime) -> int:
     """Return the microseconds since 1970."""
     return (value - _EPOCH) // timedelta(microseconds=1)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from pausemesh.core.effect_events import Completed, Doubted, Failed, Resolution, Resolved, Started
-from pausemesh.service.effects import effect_id
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.claims.journal import Entry
 from proofs.claims.worker import EFFECT
-from proofs.stored_file import StoredFile, to_micros
+from proofs.stored_file import StoredFile, effect_id, to_micros
 
 
 @dataclasses.dataclass(slots=True)
@@ -30,19 +29,22 @@ class Holding:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
-    """What is wrong, by kind, and how many claims passed on from one holder to another."""
+    """What is wrong, by kind; how many claims passed on to another holder; how many effects ran again by evidence."""
 
     twice_at_once: list[str]
     fences: list[str]
     stale: list[str]
     runs: list[str]
     passed_on: int
+    ran_again: int
 
 
 def check(leases: list[Entry], runs: Mapping[str, int], stored: StoredFile) -> Checked:
     """Go through all continuations."""
     holdings = _holdings(leases)
-    checked = Checked([], _repeated_fences(leases), [], [], sum(len(ones) > 1 for ones in holdings.values()))
+    passed_on = sum(len(ones) > 1 for ones in holdings.values())
+    ran_again = sum(times > 1 for times in runs.values())
+    checked = Checked([], _repeated_fences(leases), [], [], passed_on, ran_again)
     for stream, ones in holdings.items():
         ordered = [ones[fence] for fence in sorted(ones)]
         noun_id = CONTINUATIONS.id_of(stream)

@@ -1,5 +1,6 @@
 """A shift: workers at work until all is done, with one killed and replaced, or stopped for a while, now and then."""
 
+import dataclasses
 import functools
 import random
 import signal
@@ -28,15 +29,17 @@ class Shift:
     Args:
         family: starts and ends them.
         job: what they do.
+        rounds: how many claims there are.
         choices: who is hit.
 
     Attributes:
         counted: what they said, and what was done to them.
     """
 
-    def __init__(self, family: Family, job: Job, choices: random.Random) -> None:
+    def __init__(self, family: Family, job: Job, rounds: int, choices: random.Random) -> None:
         self._family = family
         self._job = job
+        self._rounds = rounds
         self._choices = choices
         self._stopped: dict[Child, float] = {}
         self._awaking: set[Child] = set()
@@ -57,7 +60,7 @@ class Shift:
             heard_last = time.monotonic() if lines else heard_last
             self._count([line for _, line in lines])
             self._awaking -= {worker for worker, line in lines if {"lost", "idle"} & line.keys()}
-            while coming and coming[0][0] <= self.counted["done"]:
+            while coming and coming[0][0] <= self.counted["done"] and len(self._awake()) > WORKERS // 2:
                 _, trouble = coming.pop(0)
                 trouble()
             self._wake_who_slept_enough()
@@ -67,9 +70,12 @@ class Shift:
             self._count(worker.kill())
 
     def _new_worker(self) -> Child:
+        """Start one; who comes late does not go through what the others have passed."""
         self.counted["started"] += 1
         name = f"w{self.counted['started']}"
-        return self._family.fork(name, functools.partial(work, job=self._job, name=name))
+        first = len(self._job.contested) * self.counted["done"] // self._rounds
+        job = dataclasses.replace(self._job, contested=self._job.contested[first:])
+        return self._family.fork(name, functools.partial(work, job=job, name=name))
 
     def _count(self, lines: list[Line]) -> None:
         for line in lines:
@@ -90,19 +96,20 @@ class Shift:
             connection.close()
 
     def _kill_one(self) -> None:
-        victim = self._choices.choice(self._workers)
+        victim = self._choices.choice(self._awake())
         self._count(victim.kill())
         self.counted["killed"] += 1
-        self._stopped.pop(victim, None)
-        self._awaking.discard(victim)
         successor = self._new_worker()
         successor.tell(go=True)
         self._workers[self._workers.index(victim)] = successor
         self._family.forget(victim)
 
+    def _awake(self) -> list[Child]:
+        """Return who can be hit: not who is stopped, nor who has yet to see what happened meanwhile."""
+        return [one for one in self._workers if one not in self._stopped and one not in self._awaking]
+
     def _stop_one(self) -> None:
-        awake = [worker for worker in self._workers if worker not in self._stopped]
-        victim = self._choices.choice(awake or self._workers)
+        victim = self._choices.choice(self._awake())
         victim.send(signal.SIGSTOP)
         self.counted["stopped"] += 1
         self._stopped[victim] = time.monotonic() + _SECONDS_STOPPED

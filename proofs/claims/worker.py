@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pausemesh
-from pausemesh import ClaimDone, ClaimHeld, EffectUnknown, Mesh, PauseMeshError, Turn, WaitTimeout
+from pausemesh import ClaimDone, ClaimHeld, EffectUnknown, Mesh, PauseMeshError, StoreError, Turn, WaitTimeout
 from pausemesh.core.values import JsonValue
 from pausemesh.service.claiming import Claiming
 from proofs.children import Voice
@@ -80,6 +80,8 @@ class Worker:
                 await self._carry_on(claiming)
             except WaitTimeout:
                 self._voice.say(idle=True)
+            except StoreError as error:
+                self._voice.say(away=error.code)
 
     async def work_by_id(self, contested: list[str]) -> None:
         """Go through the ids once; whoever else has one may keep it."""
@@ -88,6 +90,8 @@ class Worker:
                 await self._carry_on(self._mesh.claim(noun_id, lease=LEASE, worker=self._new_name()))
             except (ClaimHeld, ClaimDone) as error:
                 self._voice.say(refused=error.code)
+            except StoreError as error:
+                self._voice.say(away=error.code)
 
     async def _carry_on(self, claiming: Claiming) -> None:
         async with AsyncExitStack() as stack:

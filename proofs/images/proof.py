@@ -31,7 +31,7 @@ class Size:
 
 
 QUICK: Final = Size(rounds=20_000, after_kills=2_000, controls=1_000)
-SHORT: Final = Size(rounds=1_000, after_kills=100, controls=150)
+SHORT: Final = Size(rounds=1_000, after_kills=100, controls=200)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,10 @@ from pausemesh import EffectUnknown, Mesh, PauseMeshError
 from pausemesh.core.effect_events import Resolution, Resolved
 from pausemesh.core.envelope import Status
 from pausemesh.core.values import JsonValue
-from pausemesh.service.effects import effect_id
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.kills.told import Call
 from proofs.kills.victim import PERSON, shown
-from proofs.stored_file import StoredFile
+from proofs.stored_file import StoredFile, effect_id
 
 Runs = Counter[tuple[str, str]]
 

@@ -10,10 +10,9 @@ from pausemesh.core.continuation import replay
 from pausemesh.core.continuation_events import Cancelled, Created, Expired, Resumed, TokenReissued
 from pausemesh.core.effect_events import Started
 from pausemesh.core.tokens import hash_token
-from pausemesh.service.effects import effect_id
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.kills.told import Call, Told
-from proofs.stored_file import StoredFile
+from proofs.stored_file import StoredFile, effect_id
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

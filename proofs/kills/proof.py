@@ -19,8 +19,9 @@ from proofs.children import ChildError, Family, Line, heard, in_lanes
 from proofs.clocks import AheadClock
 from proofs.kills.afterwards import Runs, leftovers, retry_twice, settle
 from proofs.kills.check import compare, marks_of
+from proofs.kills.hasty import HastyStore
 from proofs.kills.told import Told
-from proofs.kills.victim import work
+from proofs.kills.victim import Job, work
 from proofs.places import folder_on_disk
 from proofs.report import NONE, SOME, Report, exactly
 from proofs.stored_file import StoredFile
@@ -33,23 +34,39 @@ _LATER: Final = timedelta(hours=1)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many kills at random instants, and how many at each named point."""
+    """How many kills at random instants, how many at each named point, and how many in the control."""
 
     rounds: int
     rounds_at_points: int
+    control: int
 
 
-QUICK: Final = Size(rounds=1_000, rounds_at_points=20)
-SHORT: Final = Size(rounds=30, rounds_at_points=1)
+QUICK: Final = Size(rounds=1_000, rounds_at_points=20, control=20)
+SHORT: Final = Size(rounds=30, rounds_at_points=1, control=4)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Round:
-    """One kill: at a random instant, or at a point after it was passed so often."""
+    """One kill: at a random instant, or at a point after it was passed so often.
+
+    Attributes:
+        store: the kind of store that the victim uses.
+    """
 
     name: str
     point: CrashPoint | None = None
     after: int = 0
+    store: type[SqliteEventStore] = SqliteEventStore
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the store is broken on purpose."""
+        return self.store is not SqliteEventStore
+
+    def job(self) -> Job:
+        """Return what the victim does."""
+        fault = None if self.point is None else CrashAt(self.point, after=self.after)
+        return Job(name=self.name, fault=fault, store=self.store)
 
 
 def run(size: Size, seed: int, lanes: int) -> Report:
@@ -73,7 +90,8 @@ def _plan(size: Size, seed: int) -> list[list[Round]]:
         for number in range(size.rounds_at_points):
             name = f"{seed}-{point}-{number}"
             files.append([Round(name, point, random.Random(name).randrange(8))])
-    return files
+    controls = [Round(f"{seed}-control-{number}", store=HastyStore) for number in range(size.control)]
+    return files + [[control] for control in controls]
 
 
 def _count(report: Report, size: Size, counted: Counter[str]) -> None:
@@ -89,6 +107,8 @@ def _count(report: Report, size: Size, counted: Counter[str]) -> None:
     report.count("unanswered is whole or nothing", rounds, "files that are not whole", counted["not whole"], NONE)
     report.count("a retry finds one outcome", rounds, "retries that did not", counted["retries astray"], NONE)
     report.count("nothing stays stuck", rounds, "rounds with something stuck", counted["stuck"], NONE)
+    name = "control: a store that answers before it writes"
+    report.count(name, size.control, "acknowledged and lost", counted["lost by the control"], SOME)
 
 
 def _rounds_of_a_lane(files: list[list[Round]]) -> Line:
@@ -99,6 +119,9 @@ def _rounds_of_a_lane(files: list[list[Round]]) -> Line:
             file = VictimsFile(Path(folder) / "mesh.db", counted)
             for one in rounds:
                 told = Told(_said_until_killed(one, file.path))
+                if one.is_control:
+                    counted["lost by the control"] += len(compare(told, StoredFile(file.path), before=set()).lost)
+                    continue
                 flaws = asyncio.run(file.look(told))
                 messages += [f"round {one.name}: {flaw}" for flaw in flaws]
     return {**counted, "messages": messages}
@@ -107,12 +130,11 @@ def _rounds_of_a_lane(files: list[list[Round]]) -> Line:
 def _said_until_killed(one: Round, path: Path) -> list[Line]:
     """Let a process work on the file, kill it, and return what it had said."""
     choices = random.Random(one.name)
-    fault = None if one.point is None else CrashAt(one.point, after=one.after)
     is_new = not path.exists()
     said: list[Line] = []
     with Family() as family:
-        victim = family.fork(one.name, functools.partial(work, path=path, name=one.name, fault=fault))
-        if one.point is None and not is_new:
+        victim = family.fork(one.name, functools.partial(work, path=path, job=one.job()))
+        if one.is_control or (one.point is None and not is_new):
             said += [line for _, line in heard([victim])]
         limit = _SECONDS_TO_REACH_A_POINT if one.point else choices.uniform(0, _SECONDS_BEFORE_KILL)
         deadline = time.monotonic() + limit

@@ -1,6 +1,7 @@
 """The process that is killed: it does all that the library can do, as fast as it can, and tells each step."""
 
 import asyncio
+import dataclasses
 import itertools
 import random
 from collections.abc import Awaitable, Callable
@@ -176,16 +177,31 @@ class Victim:
         return result
 
 
-def work(voice: Voice, *, path: Path, name: str, fault: Callable[[CrashPoint], None] | None) -> None:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a victim does until it is killed.
+
+    Attributes:
+        name: its own.
+        fault: where it kills itself, if it does.
+        store: the kind of store.
+    """
+
+    name: str
+    fault: Callable[[CrashPoint], None] | None = None
+    store: type[SqliteEventStore] = SqliteEventStore
+
+
+def work(voice: Voice, *, path: Path, job: Job) -> None:
     """Open the file and live until the process is killed."""
-    asyncio.run(_work(voice, path, name, fault))
+    asyncio.run(_work(voice, path, job))
 
 
-async def _work(voice: Voice, path: Path, name: str, fault: Callable[[CrashPoint], None] | None) -> None:
-    store = await SqliteEventStore.open(path, pausemesh.SystemClock(), fault=fault)
+async def _work(voice: Voice, path: Path, job: Job) -> None:
+    store = await job.store.open(path, pausemesh.SystemClock(), fault=job.fault)
     voice.say(open=True)
     async with pausemesh.open(store) as mesh, asyncio.TaskGroup() as group:
-        victim = Victim(mesh, voice, name)
+        victim = Victim(mesh, voice, job.name)
         for _ in range(_LIVES_AT_ONCE):
             group.create_task(victim.live_on())
 

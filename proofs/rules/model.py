@@ -2,19 +2,20 @@
 
 import dataclasses
 from datetime import datetime, timedelta
+from typing import Final
 
 import pausemesh
 from pausemesh import PauseMeshError
 
-REISSUES: int = 8
+_REISSUES: Final = 8
 
 
 class RefusedError(Exception):
-    """The model says that the product must refuse, with this very type."""
+    """The model says that the product must refuse, with one of these very types."""
 
-    def __init__(self, kind: type[PauseMeshError]) -> None:
-        self.kind = kind
-        super().__init__(kind.__name__)
+    def __init__(self, *kinds: type[PauseMeshError]) -> None:
+        self.kinds = kinds
+        super().__init__(*[kind.__name__ for kind in kinds])
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -26,6 +27,7 @@ class Work:
         status: started, completed, failed or unknown.
         fence: under which it was started last.
         attempts: how often it was started.
+        result: what it gave.
         resolution: evidence and author, where somebody settled it.
     """
 
@@ -33,6 +35,7 @@ class Work:
     status: str
     fence: int
     attempts: int = 1
+    result: int | None = None
     resolution: tuple[str, str] | None = None
 
 
@@ -116,14 +119,14 @@ class Question:
         if self.expire_if_due(now):
             self._refuse_stale(expected)
         self._refuse_decided(pausemesh.TokenAlreadyUsed, pausemesh.ContinuationCancelled)
-        if self.reissues == REISSUES:
+        if self.reissues == _REISSUES:
             raise RefusedError(pausemesh.InvalidTransition)
         self.reissues += 1
         self.version += 1
 
-    def claim(self, lease: timedelta, now: datetime) -> int:
-        """Take the claim; return its fence."""
-        self._refuse_unanswered(now)
+    def claim(self, lease: timedelta, now: datetime, seen: datetime) -> int:
+        """Take the claim; return its fence. ``seen`` is the time of who looks, which may be wrong."""
+        self._refuse_unanswered(min(now, seen))
         if self.result is not None:
             raise RefusedError(pausemesh.ClaimDone)
         if self._is_live(now):
@@ -150,10 +153,17 @@ class Question:
         """Tell whether the holder under this fence has a live lease and is not done."""
         return fence == self.fence and self._is_live(now)
 
-    def would_wait(self, fence: int, key: str) -> bool:
-        """Tell whether asking for an effect would wait for its outcome, since it is under way under this fence."""
-        work = self.works.get(key)
-        return work is not None and work.status == "started" and work.fence == fence
+    def is_pending(self) -> bool:
+        """Tell whether it is open."""
+        return self.status == "pending"
+
+    def is_free(self) -> bool:
+        """Tell whether it was answered and nobody has carried it on."""
+        return self.status == "resumed" and self.result is None
+
+    def in_doubt(self) -> list[str]:
+        """Return the keys of the effects of which nobody knows what came."""
+        return [key for key, work in self.works.items() if work.status in {"started", "unknown"}]
 
     def start(self, fence: int, key: str, argument: int, now: datetime) -> bool:
         """Be about to do something; return whether it shall be done, and False where it was."""
@@ -164,7 +174,7 @@ class Question:
             if work.status == "completed":
                 return False
             if work.status != "failed":
-                raise RefusedError(pausemesh.EffectUnknown)
+                raise RefusedError(pausemesh.EffectUnknown, *self._if_stale(fence, now))
         self._refuse_stale_holder(fence, now)
         attempts = 1 if work is None else work.attempts + 1
         self.works[key] = Work(argument, "started", fence, attempts)
@@ -174,7 +184,8 @@ class Question:
         """Record what came of it; return whether that could be recorded."""
         if not self.holds(fence, now):
             return False
-        self.works[key].status = status
+        work = self.works[key]
+        work.status, work.result = status, work.argument if status == "completed" else None
         return True
 
     def resolve(self, key: str, status: str, how: tuple[str, str], now: datetime, fence: int | None = None) -> None:
@@ -187,13 +198,13 @@ class Question:
         if work.status in {"completed", "failed"}:
             if (work.status, work.resolution) == (status, how):
                 return
-            raise RefusedError(pausemesh.InvalidTransition)
+            raise RefusedError(pausemesh.InvalidTransition, *self._if_stale(fence, now))
         runs = self.fence if self._is_live(now) else None
         if work.status == "started" and work.fence == (fence or runs):
-            raise RefusedError(pausemesh.InvalidTransition)
+            raise RefusedError(pausemesh.InvalidTransition, *self._if_stale(fence, now))
         if fence is not None:
             self._refuse_stale_holder(fence, now)
-        work.status, work.resolution = status, how
+        work.status, work.resolution, work.result = status, how, None
 
     def _is_live(self, now: datetime) -> bool:
         return self.held and self.result is None and self.lease_until is not None and now < self.lease_until
@@ -201,6 +212,10 @@ class Question:
     def _refuse_stale_holder(self, fence: int, now: datetime) -> None:
         if not self.holds(fence, now):
             raise RefusedError(pausemesh.LeaseLost)
+
+    def _if_stale(self, fence: int | None, now: datetime) -> tuple[type[PauseMeshError], ...]:
+        """Return what a stale holder may be told instead; what else it is told, it records nothing."""
+        return () if fence is None or self.holds(fence, now) else (pausemesh.LeaseLost,)
 
     def _refuse_unanswered(self, now: datetime) -> None:
         self.expire_if_due(now)
