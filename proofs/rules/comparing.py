@@ -29,6 +29,7 @@ class Comparison(RuleBasedStateMachine):
         turns: all that were taken, also those that are over.
         touched: what the last step was about.
         accepted: calls under a key that were accepted, with what they were told.
+        differs: a difference was found, so that nothing after it means anything.
     """
 
     counted: ClassVar[Counter[str]] = Counter()
@@ -44,6 +45,7 @@ class Comparison(RuleBasedStateMachine):
         self.turns: list[HeldTurn] = []
         self.touched: list[Question] = []
         self.accepted: list[tuple[Callable[[Mesh], Coroutine[Any, Any, Outcome | CreatedContinuation]], str]] = []
+        self.differs = False
         self._outcomes: dict[tuple[str, str, str], str] = {}
         self.counted["lives"] += 1
 
@@ -61,7 +63,8 @@ class Comparison(RuleBasedStateMachine):
             result = self.product.do(call)
         except PauseMeshError as error:
             told = type(error)
-        assert told in refusals, f"told {told}, foretold {refusals}"
+        self.differs = told not in refusals
+        assert not self.differs, f"told {told}, foretold {refusals}"
         self.counted["refused"] += told is not None
         return None if told is not None else (cast("T", result), cast("U", wanted))
 
@@ -111,14 +114,16 @@ class Comparison(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Look at everything, and let go."""
         try:
-            for question in self.questions:
+            for question in [] if self.differs else self.questions:
                 self._look(question)
         finally:
             self.product.close()
 
     def _look(self, question: Question) -> None:
         question.expire_if_due(self.product.now)
+        self.differs = True
         self.product.do(look(self.product.mesh(skewed=False), question, self.product.now))
+        self.differs = False
 
 
 def chosen(number: int, hopeful: list[T], others: list[T]) -> T:

@@ -1,5 +1,6 @@
 """Steps in any order: each is done on the product and on the model, and both must say the same."""
 
+import contextlib
 from collections.abc import Awaitable
 from datetime import timedelta
 from typing import Final
@@ -43,6 +44,7 @@ class Rules(Comparison):
         super().__init__()
         self._created: dict[str, tuple[tuple[object, ...], str]] = {}
         self._lost_tokens: dict[str, str] = {}
+        self._over: set[HeldTurn] = set()
 
     @initialize(skew=_SKEWS)
     def begin(self, skew: timedelta) -> None:
@@ -211,14 +213,15 @@ class Rules(Comparison):
         self.both(call, lambda: question.resolve(which, status, how, now, held.turn.fence))
         self.touched.append(question)
 
-    @rule(number=_NUMBERS, key=_EFFECTS, done=st.booleans(), evidence=_KEYS)
-    def resolve_as_admin(self, number: int, key: str, evidence: str, *, done: bool) -> None:
+    @rule(number=_NUMBERS, key=_EFFECTS, done=st.booleans(), evidence=_KEYS, skewed=st.booleans())
+    def resolve_as_admin(self, number: int, key: str, evidence: str, *, done: bool, skewed: bool) -> None:
         """Settle an effect from outside."""
-        question, now = self.question(number, Question.in_doubt), self.product.now
+        question, how = self.question(number, Question.in_doubt), (evidence, "admin")
+        now, seen = self.product.now, self.product.clock_of(skewed=skewed).now()
         which, status = chosen(number, question.in_doubt(), [key]), "completed" if done else "failed"
-        mesh = self.product.mesh(skewed=False)
+        mesh = self.product.mesh(skewed=skewed)
         call = mesh.resolve_effect(question.id, which, "done" if done else "not_done", evidence=evidence)
-        self.both(call, lambda: question.resolve(which, status, (evidence, "admin"), now))
+        self.both(call, lambda: question.resolve_as_admin(which, status, how, now, seen))
         self.touched.append(question)
 
     @rule(number=_NUMBERS, skewed=st.booleans())
@@ -271,11 +274,13 @@ class Rules(Comparison):
     def _release(self, held: HeldTurn) -> None:
         held.question.release(held.turn.fence, self.product.now)
         self.product.do(held.turn.release())
+        self._over.add(held)
         self.touched.append(held.question)
 
     def _finish(self, held: HeldTurn, result: int) -> None:
         now = self.product.now
-        self.both(held.turn.done(result), lambda: held.question.finish(held.turn.fence, result, now))
+        if self.both(held.turn.done(result), lambda: held.question.finish(held.turn.fence, result, now)) is not None:
+            self._over.add(held)
         self.touched.append(held.question)
 
     def _effect(self, held: HeldTurn, key: str, argument: int, ending: str, *, lapses: bool) -> None:
@@ -290,6 +295,10 @@ class Rules(Comparison):
                 raise CrashError
             return argument
 
+        if held in self._over:
+            self.product.do(_let_pass(held.turn.effect(key, run=run, arguments={"argument": argument})))
+            assert ran == [], "a turn that is over made something happen"
+            return
         now = self.product.now
         call = _caught(held.turn.effect(key, run=run, arguments={"argument": argument}), ran)
         result = self.both(call, lambda: question.start(fence, key, argument, now))
@@ -329,3 +338,9 @@ async def _caught(call: Awaitable[JsonValue], ran: list[int]) -> tuple[JsonValue
         if not ran:
             raise
         return None, error
+
+
+async def _let_pass(call: Awaitable[JsonValue]) -> None:
+    """Make a call of which it is not the matter what it says."""
+    with contextlib.suppress(PauseMeshError):
+        await call

@@ -188,23 +188,41 @@ class Question:
         work.status, work.result = status, work.argument if status == "completed" else None
         return True
 
-    def resolve(self, key: str, status: str, how: tuple[str, str], now: datetime, fence: int | None = None) -> None:
-        """Settle an effect; as its holder under ``fence``, or as an admin. ``how`` is evidence and author."""
-        if fence is None:
-            self._refuse_unanswered(now)
+    def resolve(self, key: str, status: str, how: tuple[str, str], now: datetime, fence: int) -> None:
+        """Settle an effect as the holder under ``fence``; ``how`` is evidence and author.
+
+        Nothing runs while the holder says so: in this machine a holder does one thing at a time.
+        """
+        work = self._open_work(key, status, how, self._if_stale(fence, now))
+        if work is None:
+            return
+        if work.status == "started" and work.fence > fence:
+            raise RefusedError(pausemesh.InvalidTransition, pausemesh.LeaseLost)
+        self._refuse_stale_holder(fence, now)
+        work.status, work.resolution, work.result = status, how, None
+
+    def resolve_as_admin(self, key: str, status: str, how: tuple[str, str], now: datetime, seen: datetime) -> None:
+        """Settle an effect from outside; ``seen`` is the time of who looks, which may be wrong."""
+        self._refuse_unanswered(min(now, seen))
+        work = self._open_work(key, status, how, ())
+        if work is None:
+            return
+        if work.status == "started" and self.holds(work.fence, now):
+            raise RefusedError(pausemesh.InvalidTransition)
+        work.status, work.resolution, work.result = status, how, None
+
+    def _open_work(
+        self, key: str, status: str, how: tuple[str, str], if_stale: tuple[type[PauseMeshError], ...]
+    ) -> Work | None:
+        """Return the effect that is to be settled, or None where it was, and just so."""
         work = self.works.get(key)
         if work is None:
             raise RefusedError(pausemesh.ClaimNotFound)
-        if work.status in {"completed", "failed"}:
-            if (work.status, work.resolution) == (status, how):
-                return
-            raise RefusedError(pausemesh.InvalidTransition, *self._if_stale(fence, now))
-        runs = self.fence if self._is_live(now) else None
-        if work.status == "started" and work.fence == (fence or runs):
-            raise RefusedError(pausemesh.InvalidTransition, *self._if_stale(fence, now))
-        if fence is not None:
-            self._refuse_stale_holder(fence, now)
-        work.status, work.resolution, work.result = status, how, None
+        if work.status in {"started", "unknown"}:
+            return work
+        if (work.status, work.resolution) == (status, how):
+            return None
+        raise RefusedError(pausemesh.InvalidTransition, *if_stale)
 
     def _is_live(self, now: datetime) -> bool:
         return self.held and self.result is None and self.lease_until is not None and now < self.lease_until
@@ -213,9 +231,9 @@ class Question:
         if not self.holds(fence, now):
             raise RefusedError(pausemesh.LeaseLost)
 
-    def _if_stale(self, fence: int | None, now: datetime) -> tuple[type[PauseMeshError], ...]:
+    def _if_stale(self, fence: int, now: datetime) -> tuple[type[PauseMeshError], ...]:
         """Return what a stale holder may be told instead; what else it is told, it records nothing."""
-        return () if fence is None or self.holds(fence, now) else (pausemesh.LeaseLost,)
+        return () if self.holds(fence, now) else (pausemesh.LeaseLost,)
 
     def _refuse_unanswered(self, now: datetime) -> None:
         self.expire_if_due(now)

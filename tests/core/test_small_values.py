@@ -250,6 +250,7 @@ def test_a_principals_role_is_a_role_however_it_is_written() -> None:
         ({"id": "x" * 201}, "/id"),
         ({"role": "boss"}, "/role"),
         ({"role": None}, "/role"),
+        ({"role": [["deep"]]}, "/role"),
         ({"scope": ""}, "/scope"),
         ({"scope": 5}, "/scope"),
     ],

@@ -101,7 +101,7 @@ SAYINGS: list[tuple[str, Callable[[], object]]] = [
     ("An event has a type that is not known.", lambda: claim.read_finished("claim.lost", "q", {})),
     ("A claim's event cannot be read.", lambda: claim.read_finished("claim.finished", "q", {})),
     ("Only an answered question can be claimed.", claim_of({})),
-    ("It was not approved.", act({"approved": False})),
+    ("The answer is not a yes.", act({"approved": False})),
     (
         "The approved action was started under another key.",
         settle(effects.STARTED, command=effect.Start(started=dataclasses.replace(effects.STARTED, key="k2"))),

@@ -90,6 +90,7 @@ async def desk(mesh: Mesh, answer: JsonValue) -> pausemesh.Continuation:
         (bool, True, True),
         (list[int], [1, 2], [1, 2]),
         (Literal["a", "b"], "b", "b"),
+        (dict[int, str], {"1": "x"}, {1: "x"}),
         ({"type": "integer"}, 5, 5),
         (True, None, None),
         (None, {"any": "thing"}, {"any": "thing"}),
@@ -150,7 +151,9 @@ async def test_what_a_types_own_code_raises_is_not_passed_on(mesh: Mesh, replica
     await answering
 
 
-@pytest.mark.parametrize("answer", [datetime, date, UUID, Decimal, bytes, list[datetime], dict[str, UUID]], ids=str)
+@pytest.mark.parametrize(
+    "answer", [datetime, date, UUID, Decimal, bytes, list[datetime], dict[str, UUID], msgspec.Raw], ids=str
+)
 async def test_what_no_schema_can_hold_an_answer_to_cannot_be_asked_for(mesh: Mesh, answer: type) -> None:
     with pytest.raises(pausemesh.InvalidRequest):
         mesh.ask("When?", answer=answer, key="k")
@@ -166,6 +169,8 @@ async def test_what_no_schema_can_hold_an_answer_to_cannot_be_asked_for(mesh: Me
         {"action": 5},
         {"action": ["book"]},
         {"notify": 5},
+        {"notify": lambda: None},
+        {"answerable_by": 5},
         {"answer": [[]]},
         {"key": 5},
         {"key": None},

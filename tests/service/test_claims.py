@@ -9,6 +9,7 @@ import pytest
 import pausemesh
 from pausemesh.core.values import JsonValue
 from pausemesh.ports import EventStore
+from pausemesh.service.claims import Claims
 from pausemesh.service.mesh import Mesh
 from pausemesh.testing.clock import ManualClock
 from tests.service.conftest import ANA
@@ -192,6 +193,74 @@ async def test_a_claim_that_arrives_after_its_caller_has_gone_is_given_back(
             await asyncio.sleep(0.001)
 
 
+@pytest.mark.parametrize("entering", ["claim", "claim_next"])
+async def test_a_claim_still_on_its_way_when_the_mesh_closes_is_given_back(
+    store: EventStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, entering: str
+) -> None:
+    async with pausemesh.open(store, clock=clock) as mesh:
+        noun_id = await answered(mesh, queue="q")
+        take, asked = getattr(store, "take" if entering == "claim" else "take_next"), asyncio.Event()
+
+        async def slow(*arguments: Any) -> Any:
+            asked.set()
+            await asyncio.sleep(0.02)
+            return await take(*arguments)
+
+        monkeypatch.setattr(type(store), take.__name__, lambda _store, *arguments: slow(*arguments))
+        block = mesh.claim(noun_id) if entering == "claim" else mesh.claim_next("q")
+        late = asyncio.create_task(block.__aenter__())
+        await asked.wait()
+        late.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await late
+    async with pausemesh.open(store, clock=clock) as mesh:
+        seen = (await mesh.inspect(noun_id)).claim
+        assert seen is not None
+        assert (seen.status, seen.fence) == ("open", 1)
+
+
+@pytest.mark.parametrize("turns", range(12))
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_block_that_is_cancelled_while_it_ends_is_done_or_given_back(
+    mesh: Mesh, replica: Mesh, turns: int, *, again: bool
+) -> None:
+    noun_id = await answered(mesh)
+
+    async def work() -> None:
+        async with mesh.claim(noun_id):
+            ending.set()
+
+    ending = asyncio.Event()
+    worker = asyncio.create_task(work())
+    await ending.wait()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    worker.cancel()
+    if again:
+        await asyncio.sleep(0)
+        worker.cancel()
+    await asyncio.gather(worker, return_exceptions=True)
+    while (seen := (await replica.inspect(noun_id)).claim) is not None and seen.status == "held":
+        await asyncio.sleep(0.001)
+    assert seen is not None
+    assert seen.status in {"open", "done"}
+
+
+async def test_a_clean_end_that_cannot_be_recorded_gives_the_claim_back(
+    mesh: Mesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+
+    async def away(*_: Any) -> Any:
+        raise pausemesh.StoreUnavailable
+
+    monkeypatch.setattr(Claims, "finish", away)
+    with pytest.raises(pausemesh.StoreUnavailable):
+        async with mesh.claim(noun_id):
+            pass
+    assert (await mesh.inspect(noun_id)).claim.status == "open"  # type: ignore[union-attr]
+
+
 async def test_nothing_is_given_back_where_a_late_reply_brings_no_claim(
     mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +359,14 @@ async def test_a_claim_that_names_another_action_is_refused(mesh: Mesh) -> None:
         with pytest.raises(pausemesh.ActionMismatch):
             async with mesh.claim(noun_id, action=action):  # type: ignore[arg-type]
                 pass
-    no_actions: tuple[Any, ...] = ({"arguments": {}}, 5, [1], "book")
+    no_actions: tuple[Any, ...] = (
+        {"arguments": {}},
+        {"name": "book", "typo": {}},
+        {"name": "book", "arguments": None},
+        5,
+        [1],
+        "book",
+    )
     for no_action in no_actions:
         with pytest.raises(pausemesh.InvalidRequest):
             async with mesh.claim(noun_id, action=no_action):

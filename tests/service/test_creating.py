@@ -1,6 +1,8 @@
 """Asking: what a question is created with, and what is refused."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -193,6 +195,59 @@ async def test_another_request_under_the_same_key_conflicts(mesh: Mesh, change: 
     await mesh.create(**request)  # type: ignore[arg-type]
     with pytest.raises(pausemesh.IdempotencyConflict):
         await mesh.create(**{**request, **change})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ways", [None, ["operator"]])
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_a_creation_whose_reply_was_lost_is_found_with_its_token(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch, ways: list[str] | None, key: str | None
+) -> None:
+    append, lost = store.append, [True]
+
+    async def flaky(*writes: Any) -> Any:
+        outcome = await append(*writes)
+        if lost:
+            lost.pop()
+            raise pausemesh.OutcomeUnknown
+        return outcome
+
+    monkeypatch.setattr(type(store), "append", lambda _store, *writes: flaky(*writes))
+    created = await mesh.create(payload=1, idempotency_key=key, answerable_by=ways)
+    assert not created.replayed
+    assert len((await mesh.list()).continuations) == 1
+    if ways is None:
+        assert created.resume_token is not None
+        noun_id = created.continuation.id
+        outcome = await mesh.resume(noun_id, token=created.resume_token, idempotency_key="k", payload=1)
+        assert outcome.continuation.status == "resumed"
+
+
+async def test_a_creation_that_was_not_stored_is_stored_at_the_second_try(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, lost = store.append, [True]
+
+    async def flaky(*writes: Any) -> Any:
+        if lost:
+            lost.pop()
+            raise pausemesh.OutcomeUnknown
+        return await append(*writes)
+
+    monkeypatch.setattr(type(store), "append", lambda _store, *writes: flaky(*writes))
+    created = await mesh.create(payload=1, continuation_id="mine")
+    assert (created.replayed, created.resume_token is None) == (False, False)
+    lost.append(True)
+    with pytest.raises(pausemesh.ContinuationExists):
+        await mesh.create(payload=2, continuation_id="mine")
+    await mesh.reissue_token("mine")
+    lost.append(True)
+    with pytest.raises(pausemesh.ContinuationExists):
+        await mesh.create(payload=1, continuation_id="mine")
+
+
+async def test_metadata_may_be_any_mapping(mesh: Mesh) -> None:
+    created = await mesh.create(payload=1, metadata=MappingProxyType({"team": "travel"}))
+    assert created.continuation.metadata == {"team": "travel"}
 
 
 async def test_the_same_key_by_somebody_else_is_another_question(mesh: Mesh) -> None:

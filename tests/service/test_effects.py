@@ -9,6 +9,7 @@ import pytest
 import pausemesh
 from pausemesh.core.values import JsonValue
 from pausemesh.ports import EventStore
+from pausemesh.service.claims import Claims
 from pausemesh.service.effects import Effects
 from pausemesh.service.mesh import Mesh
 from pausemesh.testing.clock import ManualClock
@@ -309,6 +310,8 @@ async def test_an_approval_is_carried_out_once_under_whatever_key(mesh: Mesh, ai
     noun_id = await answered(mesh, APPROVAL, {"approved": True})
     async with mesh.claim(noun_id) as turn:
         await turn.effect("first", kind="book", arguments=ARGUMENTS, run=airline.book)
+        with pytest.raises(pausemesh.InvalidRequest):
+            await turn.resolve([], "done", evidence="x")  # type: ignore[arg-type]
         for key in ("second", "book"):
             with pytest.raises(pausemesh.ActionMismatch):
                 await turn.effect(key, kind="book", arguments=ARGUMENTS, run=airline.book)
@@ -431,6 +434,127 @@ async def test_a_cancellation_waits_until_a_known_outcome_is_recorded(
         await worker
     [effect] = await mesh.effects(noun_id)
     assert effect.status == ("completed" if error is None else "started")
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_a_start_whose_caller_went_before_it_began_is_no_doubt(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch, *, lost: bool
+) -> None:
+    noun_id = await answered(mesh)
+    start, starting, go_on = Effects.start, asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments: Any, **more: Any) -> Any:
+        outcome = await start(*arguments, **more)
+        if not starting.is_set():
+            starting.set()
+            await go_on.wait()
+            if lost:
+                raise pausemesh.OutcomeUnknown
+        return outcome
+
+    monkeypatch.setattr(Effects, "start", slow)
+    async with mesh.claim(noun_id) as turn:
+        caller = asyncio.create_task(turn.effect("book", arguments=ARGUMENTS, run=airline.book))
+        await starting.wait()
+        caller.cancel()
+        await asyncio.sleep(0.01)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        assert [effect.status for effect in await mesh.effects(noun_id)] == ["failed"]
+        await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        repeat = asyncio.create_task(turn.effect("book", arguments=ARGUMENTS, run=airline.book))
+        assert await repeat == {"ticket": 1, "seats": 2}
+    assert airline.booked == ["AZ1"]
+
+
+async def test_a_caller_that_goes_while_a_known_result_is_looked_up_changes_nothing(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+    async with mesh.claim(noun_id) as turn:
+        await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        start, starting, go_on = Effects.start, asyncio.Event(), asyncio.Event()
+
+        async def slow(*arguments: Any, **more: Any) -> Any:
+            starting.set()
+            await go_on.wait()
+            return await start(*arguments, **more)
+
+        monkeypatch.setattr(Effects, "start", slow)
+        caller = asyncio.create_task(turn.effect("book", arguments=ARGUMENTS, run=airline.book))
+        await starting.wait()
+        caller.cancel()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+    assert [effect.status for effect in await mesh.effects(noun_id)] == ["completed"]
+
+
+async def test_a_clean_end_waits_for_the_effects_that_are_running(mesh: Mesh, airline: Airline) -> None:
+    noun_id = await answered(mesh)
+
+    async def slow(**given: Any) -> JsonValue:
+        await asyncio.sleep(0.03)
+        return await airline.book(**given)
+
+    async with mesh.claim(noun_id) as turn:
+        running = asyncio.create_task(turn.effect("book", arguments=ARGUMENTS, run=slow))
+        await asyncio.sleep(0.01)
+    assert await running == {"ticket": 1, "seats": 2}
+    assert [effect.status for effect in await mesh.effects(noun_id)] == ["completed"]
+    assert (await mesh.inspect(noun_id)).claim.status == "done"  # type: ignore[union-attr]
+
+
+async def test_no_effect_begins_while_the_turn_is_being_finished(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+    finish, finishing, go_on = Claims.finish, asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments: Any) -> Any:
+        finishing.set()
+        await go_on.wait()
+        return await finish(*arguments)
+
+    monkeypatch.setattr(Claims, "finish", slow)
+    async with mesh.claim(noun_id) as turn:
+        ending = asyncio.create_task(turn.done())
+        await finishing.wait()
+        with pytest.raises(pausemesh.InvalidTransition):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+        go_on.set()
+        await ending
+        with pytest.raises(pausemesh.InvalidTransition):
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+    assert airline.booked == []
+
+
+async def test_a_cancellation_does_not_wait_for_ever_for_a_store_that_is_away(
+    mesh: Mesh, airline: Airline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noun_id = await answered(mesh)
+
+    async def away(*_: Any) -> Any:
+        raise pausemesh.StoreUnavailable
+
+    monkeypatch.setattr(Effects, "complete", away)
+    monkeypatch.setattr("pausemesh.service.turn._CANCELLED_SECONDS", 0.05)
+
+    async def work() -> None:
+        async with mesh.claim(noun_id) as turn:
+            await turn.effect("book", arguments=ARGUMENTS, run=airline.book)
+
+    worker = asyncio.create_task(work())
+    while not airline.booked:
+        await asyncio.sleep(0.001)
+    worker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await worker
+    for other in asyncio.all_tasks() - {asyncio.current_task()}:
+        if "_record" in repr(other.get_coro()):
+            other.cancel()
+            await asyncio.gather(other, return_exceptions=True)
 
 
 async def test_a_start_whose_reply_was_lost_is_found_and_run(

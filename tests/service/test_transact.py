@@ -39,6 +39,21 @@ async def test_a_stale_cache_refuses_nobody(mesh: Mesh, replica: Mesh) -> None:
     assert outcome.continuation.version == 3
 
 
+async def test_a_repeat_is_told_what_is_stored_and_not_what_was_remembered(
+    mesh: Mesh, store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = await mesh.create(payload="?")
+    assert created.resume_token is not None
+    await mesh.resume(created.continuation.id, token=created.resume_token, idempotency_key="k", payload=1)
+
+    async def gone(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(type(store), "load", gone)
+    with pytest.raises(pausemesh.ContinuationNotFound):
+        await mesh.resume(created.continuation.id, token=created.resume_token, idempotency_key="k", payload=1)
+
+
 async def test_an_old_token_with_a_cached_state_does_not_get_through(mesh: Mesh, replica: Mesh) -> None:
     created = await mesh.create(payload="?")
     await replica.reissue_token(created.continuation.id)

@@ -144,4 +144,4 @@ def require_action(continuation: Continuation, name: str, arguments: Document) -
     answer = continuation.resume_payload
     approved = answer.get("approved") if isinstance(answer, dict) else answer
     if approved is not True:
-        raise ActionMismatch("It was not approved.", recorded=continuation.recorded)
+        raise ActionMismatch("The answer is not a yes.", recorded=continuation.recorded)

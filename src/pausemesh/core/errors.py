@@ -38,8 +38,8 @@
     ├── WaitTimeout                    WAIT_TIMEOUT
     ├── StoreError                                            the store could not do it
     │   ├── StoreUnavailable           STORE_UNAVAILABLE      surely not written
-    │   │   ├── Overloaded             OVERLOADED
-    │   │   └── StoreClosed            STORE_UNAVAILABLE
+    │   │   └── Overloaded             OVERLOADED
+    │   ├── StoreClosed                STORE_UNAVAILABLE      what was under way may be recorded
     │   ├── OutcomeUnknown             OUTCOME_UNKNOWN        send the very same request again
     │   ├── StoreFull                  STORE_FULL
     │   ├── StreamTooLong              STREAM_TOO_LONG
@@ -53,7 +53,8 @@
     │       └── SchemaIncomplete       SCHEMA_INCOMPLETE
     └── ForkedMesh                     FORKED_MESH
 
-No token, payload, answer or state is ever in an error: members hold ids, versions, statuses, JSON Pointers.
+No token, payload, answer or state is ever in an error: members hold ids, versions, statuses, JSON Pointers. The one
+exception is ``ClaimDone.result``, which is what its catcher asked for; no text of the error shows it.
 """
 
 from datetime import datetime
@@ -208,7 +209,7 @@ class DigestMismatch(Conflict):
 
 
 class ActionMismatch(Conflict):
-    """The approval is for another action or for other arguments."""
+    """The action is not what was approved."""
 
     code = "ACTION_MISMATCH"
 
@@ -312,8 +313,10 @@ class Overloaded(StoreUnavailable):
     code = "OVERLOADED"
 
 
-class StoreClosed(StoreUnavailable):
-    """The store was closed; nothing was written."""
+class StoreClosed(StoreError):
+    """The mesh or its store was closed."""
+
+    code = "STORE_UNAVAILABLE"
 
 
 class OutcomeUnknown(StoreError):

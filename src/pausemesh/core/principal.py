@@ -55,10 +55,7 @@ class Principal:
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", check_text(self.id, "/id", limits.FOREIGN_ID_CHARACTERS, least=1))
         object.__setattr__(self, "scope", check_own_id(self.scope, "/scope"))
-        try:
-            object.__setattr__(self, "role", Role(self.role))
-        except ValueError:
-            raise InvalidRequest(issues=[Issue("/role", "enum", "is not one of the roles")]) from None
+        object.__setattr__(self, "role", _role_of(self.role))
 
     def actor(self) -> Actor:
         """Return how an event remembers this principal."""
@@ -109,6 +106,13 @@ def require_admin(principal: Principal) -> None:
         Forbidden: anybody else.
     """
     _require(principal, frozenset({Role.ADMIN}))
+
+
+def _role_of(value: object) -> Role:
+    try:
+        return Role(value if isinstance(value, str) else "")
+    except ValueError:
+        raise InvalidRequest(issues=[Issue("/role", "enum", "is not one of the roles")]) from None
 
 
 def _require(principal: Principal, roles: frozenset[Role]) -> None:

@@ -25,6 +25,7 @@ _READ_FROM_TEXT: Final = (
     msgspec.inspect.ByteArrayType,
     msgspec.inspect.MemoryViewType,
     msgspec.inspect.CustomType,
+    msgspec.inspect.RawType,
 )
 _OUTSIDE_THE_VOCABULARY: Final = frozenset({"discriminator"})
 
@@ -67,7 +68,7 @@ def answer_type_of(answer: Any) -> AnswerType[Any]:
     return AnswerType(
         schema=_within_the_vocabulary(schema),
         has_schema=True,
-        convert=_reporting(lambda value: msgspec.convert(value, answer)),
+        convert=_reporting(lambda value: msgspec.convert(value, answer, str_keys=True)),
     )
 
 

@@ -12,11 +12,10 @@ from pausemesh.core.continuation import Create, Reissue, State, decide
 from pausemesh.core.continuation_events import Created, Event, Expired
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy, Continuation, Status
-from pausemesh.core.errors import InvalidRequest
-from pausemesh.core.issue import Issue
+from pausemesh.core.errors import OutcomeUnknown
 from pausemesh.core.principal import BY_SYSTEM, Actor, Principal, Role, require_may_create, require_may_govern
 from pausemesh.core.question import QuestionKind, read_question, shown_digest
-from pausemesh.core.tokens import hash_token
+from pausemesh.core.tokens import hash_token, same_hash
 from pausemesh.core.values import JsonInput, JsonValue, check_foreign_id, check_own_id, time_to_text
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.cache import StateCache
@@ -28,6 +27,7 @@ from pausemesh.service.requests import (
     expected_version_of,
     expiry_of,
     idempotency_key_of,
+    object_of,
     principal_of,
     require_timely,
 )
@@ -81,17 +81,32 @@ class Asking:
         """Ask; under a key only once. ``asker`` takes the principal's place in a keyed id."""
         with self._world.rejections("continuation", request.continuation_id):
             created, token = await self._prepare(request, asker)
-            settled = await self._transactor.run(
-                CONTINUATIONS, created.id, lambda state, now: self._step(state, created, now), guess=Guess(None)
+            state, is_ours = await self._stored(created)
+        if not is_ours:
+            return CreatedContinuation(
+                continuation=await self._as_created(created.id), resume_token=None, replayed=True
             )
-        state = settled.state
-        if not settled.replayed:
-            self._cache.put(self._world.scope, state)
-            self._world.observe(
-                "created", "continuation", created.id, status=Status.PENDING.value, version=state.continuation.version
-            )
-            return CreatedContinuation(continuation=state.continuation, resume_token=token)
-        return CreatedContinuation(continuation=await self._as_created(created.id), resume_token=None, replayed=True)
+        self._cache.put(self._world.scope, state)
+        self._world.observe(
+            "created", "continuation", created.id, status=Status.PENDING.value, version=state.continuation.version
+        )
+        return CreatedContinuation(continuation=state.continuation, resume_token=token)
+
+    async def _stored(self, created: Created) -> tuple[State, bool]:
+        """Store a creation, and tell whether it was this call that did; a lost reply is settled by the token's hash."""
+
+        def step(state: State | None, now: datetime) -> Step[State, Event]:
+            return self._step(state, created, now)
+
+        def step_again(state: State | None, now: datetime) -> Step[State, Event]:
+            return Step() if _is_stored(state, created) else step(state, now)
+
+        try:
+            settled = await self._transactor.run(CONTINUATIONS, created.id, step, guess=Guess(None))
+        except OutcomeUnknown:
+            settled = await self._transactor.run(CONTINUATIONS, created.id, step_again)
+            return settled.state, not settled.replayed or _is_stored(settled.state, created)
+        return settled.state, not settled.replayed
 
     async def reissue(
         self, continuation_id: str, *, expected_version: int | None, by: Principal | None
@@ -187,6 +202,21 @@ def actor_of(principal: Principal | None) -> Actor:
     return BY_SYSTEM if principal is None else principal.actor()
 
 
+def _is_stored(state: State | None, created: Created) -> bool:
+    """Tell whether a question is the very one of this call: its token, or else what was drawn for it, is the same."""
+    if state is None or state.continuation.version != 1:
+        return False
+    seen = state.continuation
+    if created.token_hash is not None:
+        return same_hash(created.token_hash, state.token_hash)
+    return (seen.correlation_id, seen.shown_digest, state.created_by, state.request_digest) == (
+        created.correlation_id,
+        created.shown_digest,
+        created.by,
+        created.request_digest,
+    )
+
+
 def _default_ways(by: Principal | None, kind: QuestionKind) -> tuple[AnswerableBy, ...]:
     """Return who may answer where nobody was named: an agent that asks for approval gets no token."""
     from_agent = by is not None and by.role is Role.AGENT
@@ -199,12 +229,10 @@ def _key_owner(by: Principal | None) -> str:
     return f"{actor.kind.value}:{actor.id or ''}"
 
 
-def _metadata(metadata: Mapping[str, JsonInput] | None) -> dict[str, JsonValue]:
+def _metadata(metadata: object) -> dict[str, JsonInput]:
     if metadata is None:
         return {}
-    if not isinstance(metadata, dict):
-        raise InvalidRequest(issues=[Issue("/metadata", "shape", "must be an object")])
-    return metadata
+    return object_of(metadata, "/metadata")
 
 
 def _request_digest(

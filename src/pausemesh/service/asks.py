@@ -21,10 +21,10 @@ from pausemesh.core.values import JsonInput
 from pausemesh.ports import Lease
 from pausemesh.service.answer_type import AnswerType
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest
-from pausemesh.service.bound_call import in_thread
+from pausemesh.service.bound_call import in_thread, require_takes_one
 from pausemesh.service.claims import Claims
 from pausemesh.service.nouns import CLAIMS
-from pausemesh.service.requests import idempotency_key_of, lease_of, object_of, worker_of
+from pausemesh.service.requests import answerable_by_of, idempotency_key_of, lease_of, object_of, worker_of
 from pausemesh.service.turn import Turn
 from pausemesh.service.waiting import Waiting, deadline_after, seconds_left
 from pausemesh.service.wakeups import Wakeups
@@ -75,8 +75,9 @@ class AskRequest(Generic[AnswerT]):
         lease_of(self.lease)
         if self.worker is not None:
             worker_of(self.worker)
-        if self.notify is not None and not callable(self.notify):
-            raise InvalidRequest(issues=[Issue("/notify", "type", "must be callable")])
+        if self.notify is not None:
+            require_takes_one(self.notify, "/notify")
+        object.__setattr__(self, "answerable_by", answerable_by_of(self.answerable_by))
 
     def payload(self) -> dict[str, JsonInput]:
         """Return the question's payload."""

@@ -51,6 +51,24 @@ def bound(function: object, arguments: dict[str, JsonInput]) -> BoundCall:
     return BoundCall(function=function, arguments=arguments, takes_arguments=True)
 
 
+def require_takes_one(function: object, path: str) -> None:
+    """Pass a function that takes one argument by its position.
+
+    Raises:
+        InvalidRequest: it cannot be called so; ``path`` is the JSON Pointer of the parameter.
+    """
+    if not callable(function):
+        raise InvalidRequest(issues=[Issue(path, "type", "must be callable")])
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise InvalidRequest(issues=[Issue(path, "type", "must take one argument")]) from None
+
+
 async def in_thread(function: Callable[..., object], *args: Any, **kwargs: Any) -> object:
     """Call a blocking function in a thread, and await what it returns where that can be awaited.
 

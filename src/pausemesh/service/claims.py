@@ -10,7 +10,16 @@ from pausemesh.core import limits
 from pausemesh.core.claim import Finished, FinishedClaim, decide_finish, require_action, require_claimable
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import ClaimStatus, Continuation
-from pausemesh.core.errors import ClaimDone, ClaimHeld, LeaseLost, OutcomeUnknown, StoreUnavailable
+from pausemesh.core.errors import (
+    ClaimDone,
+    ClaimHeld,
+    InvalidRequest,
+    LeaseLost,
+    OutcomeUnknown,
+    StoreError,
+    StoreUnavailable,
+)
+from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
 from pausemesh.ports import Held, Lease
 from pausemesh.service.effects import Effects
@@ -31,7 +40,7 @@ class Claims:
         self._transactor = transactor
         self._reads = reads
         self._effects = effects
-        self._releasing: set[asyncio.Future[bool]] = set()
+        self._releasing: set[asyncio.Future[None]] = set()
 
     async def take(
         self,
@@ -67,7 +76,7 @@ class Claims:
         try:
             continuation = await self._reads.inspect(CONTINUATIONS.id_of(taken.stream))
         except BaseException:
-            self._give_back(taken)
+            self._in_background(self._release_quietly(taken))
             raise
         self._observe_claim(taken, ClaimStatus.HELD.value)
         return continuation, taken
@@ -78,7 +87,7 @@ class Claims:
             try:
                 taken = await self._insist(self._world.store.take(self._world.scope, stream, worker, length))
             except OutcomeUnknown:
-                taken = await self._found(stream, worker, length) if is_own_name else None
+                taken = await self._insist(self._found(stream, worker, length)) if is_own_name else None
                 if taken is None:
                     raise
             if isinstance(taken, Held):
@@ -113,27 +122,28 @@ class Claims:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            task.add_done_callback(self._give_back_late)
+            self._in_background(self._give_back_late(task))
             raise
 
-    def _give_back_late(self, task: "asyncio.Future[Any]") -> None:
-        if not task.cancelled() and task.exception() is None and isinstance(task.result(), Lease):
-            self._give_back(task.result())
+    async def _give_back_late(self, task: "asyncio.Future[Any]") -> None:
+        with contextlib.suppress(StoreError):
+            taken = await task
+            if isinstance(taken, Lease):
+                await self._world.store.release(taken)
 
-    def _give_back(self, lease: Lease) -> None:
-        """Release in the background what nobody will use; where that fails, the lease lapses."""
-        releasing = asyncio.ensure_future(self._world.store.release(lease))
-        self._releasing.add(releasing)
-        releasing.add_done_callback(self._given_back)
+    async def _release_quietly(self, lease: Lease) -> None:
+        """Give back what nobody will use; where that fails, the lease lapses."""
+        with contextlib.suppress(StoreError):
+            await self._world.store.release(lease)
 
-    def _given_back(self, releasing: "asyncio.Future[bool]") -> None:
-        self._releasing.discard(releasing)
-        with contextlib.suppress(asyncio.CancelledError):
-            releasing.exception()
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._releasing.add(task)
+        task.add_done_callback(self._releasing.discard)
 
     async def close(self) -> None:
         """Wait for what is being given back."""
-        if self._releasing:
+        while self._releasing:
             await asyncio.wait(self._releasing)
 
     async def renew(self, lease: Lease, length: timedelta) -> Lease:
@@ -191,5 +201,7 @@ class Claims:
 
 def _action_of(action: object) -> tuple[str, Document]:
     members = object_of(action, "/action")
+    if members.keys() - {"name", "arguments"}:
+        raise InvalidRequest(issues=[Issue("/action", "shape", "must have a name and arguments, and nothing else")])
     name = check_text(members.get("name"), "/action/name", limits.OWN_ID_CHARACTERS, least=1)
-    return name, Document.of(members.get("arguments", {}))
+    return name, Document.of(object_of(members.get("arguments", {}), "/action/arguments"))

@@ -85,8 +85,9 @@ def answerable_by_of(ways: object) -> tuple[AnswerableBy, ...] | None:
     if ways is None:
         return None
     try:
-        named = {AnswerableBy(way) for way in ways if not isinstance(ways, str)}  # type: ignore[attr-defined]
-    except (TypeError, ValueError, AttributeError):
+        given = [] if isinstance(ways, str) else list(ways)  # type: ignore[call-overload]
+        named = {AnswerableBy(way if isinstance(way, str) else "") for way in given}
+    except (TypeError, ValueError):
         named = set()
     if not named:
         raise InvalidRequest(issues=[Issue("/answerableBy", "enum", "must name token, operator, or both")])

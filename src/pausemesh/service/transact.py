@@ -106,6 +106,9 @@ class Transactor:
                     raise
                 state, fresh = await self.load(noun, noun_id), True
                 continue
+            if not step.events and not fresh:
+                state, fresh = await self.load(noun, noun_id), True
+                continue
             if not step.events:
                 assert state is not None, "a step without events answers with a state"
                 return Settled(state=state, replayed=True)

@@ -17,7 +17,6 @@ from pausemesh.core.errors import (
     LeaseLost,
     OutcomeUnknown,
     PauseMeshError,
-    StoreClosed,
     StoreError,
     StoreUnavailable,
 )
@@ -33,6 +32,7 @@ AnswerT = TypeVar("AnswerT")
 
 _RENEWALS_PER_LEASE: Final = 3
 _RETRY_SECONDS: Final = 0.1
+_CANCELLED_SECONDS: Final = 5.0
 
 
 class Turn(Generic[AnswerT]):
@@ -65,6 +65,7 @@ class Turn(Generic[AnswerT]):
         self._lease = lease
         self._length = length
         self._ended = False
+        self._is_finishing = False
         self._locks: dict[str, asyncio.Lock] = {}
         self._running: set[str] = set()
         self._entered: set[str] = set()
@@ -138,7 +139,7 @@ class Turn(Generic[AnswerT]):
             outcome=outcome,
             evidence=evidence,
             result=result,
-            is_running=key in self._running,
+            is_running=check_own_id(key, "/key") in self._running,
         )
 
     async def done(self, result: JsonInput = None) -> None:
@@ -150,13 +151,15 @@ class Turn(Generic[AnswerT]):
         """
         if self._running:
             raise InvalidTransition("An effect of this turn is still running.")
-        await self._claims.finish(self.continuation, self._lease, result)
-        await self._end()
+        self._is_finishing = True
+        try:
+            await even_if_cancelled(self._finish(result))
+        finally:
+            self._is_finishing = self._ended
 
     async def release(self) -> None:
         """Give the claim back undone; the next worker may take it at once."""
-        await self._end()
-        await self._claims.release(self._lease)
+        await even_if_cancelled(self._give_back())
 
     async def __aenter__(self) -> "Turn[AnswerT]":
         """Begin to renew the lease."""
@@ -166,22 +169,37 @@ class Turn(Generic[AnswerT]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Be done at a clean end, give the claim back at any other."""
+        """Be done at a clean end, once its effects are; give the claim back at any other, or where that fails."""
         if self._ended:
             return
-        if error is None:
-            try:
+        try:
+            if error is None:
+                await self._effects_settled()
                 await self.done()
-            finally:
-                await self._end()
-            return
-        with contextlib.suppress(StoreError):
-            await self.release()
+        finally:
+            if not self._ended:
+                with contextlib.suppress(StoreError):
+                    await self.release()
+
+    async def _finish(self, result: JsonInput) -> None:
+        await self._claims.finish(self.continuation, self._lease, result)
+        await self._end()
+
+    async def _give_back(self) -> None:
+        await self._end()
+        await self._claims.release(self._lease)
+
+    async def _effects_settled(self) -> None:
+        for lock in list(self._locks.values()):
+            async with lock:
+                pass
 
     @contextlib.asynccontextmanager
     async def _one_at_a_time(self, key: str) -> AsyncIterator[None]:
         """Let calls for one key wait for each other, so that the next finds what became of the one before."""
         async with self._locks.setdefault(key, asyncio.Lock()):
+            if self._is_finishing:
+                raise InvalidTransition("The turn is finished.")
             self._running.add(key)
             try:
                 yield
@@ -190,24 +208,35 @@ class Turn(Generic[AnswerT]):
 
     async def _start(self, key: str, kind: str, arguments: Document) -> Effect | None:
         """Record the start; return the effect where there is nothing to run."""
+        starting = asyncio.ensure_future(self._started(key, kind, arguments))
         try:
-            effect, is_new = await self._effects.start(
-                self.continuation, self._lease, key=key, kind=kind, arguments=arguments
-            )
-        except OutcomeUnknown:
-            effect, is_new = await self._effects.start(
-                self.continuation, self._lease, key=key, kind=kind, arguments=arguments
-            )
+            effect, is_new = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await even_if_cancelled(self._take_back(key, starting))
+            raise
         if effect.status is not EffectStatus.STARTED:
             return effect
         if not is_new and key in self._entered:
             raise EffectUnknown("It ran in this turn, and its outcome could not be recorded.")
         return None
 
+    async def _started(self, key: str, kind: str, arguments: Document) -> tuple[Effect, bool]:
+        """Record the start, once more where the reply was lost; then it may look as if it was there before."""
+        with contextlib.suppress(OutcomeUnknown):
+            return await self._effects.start(self.continuation, self._lease, key=key, kind=kind, arguments=arguments)
+        return await self._effects.start(self.continuation, self._lease, key=key, kind=kind, arguments=arguments)
+
+    async def _take_back(self, key: str, starting: "asyncio.Future[tuple[Effect, bool]]") -> None:
+        """Record that what was about to start surely did not happen: its caller went before it began."""
+        with contextlib.suppress(PauseMeshError):
+            effect, _ = await starting
+            if effect.status is EffectStatus.STARTED and key not in self._entered:
+                await self._effects.fail(self.continuation, self._lease, key)
+
     async def _perform(self, key: str, call: BoundCall, arguments: Document) -> JsonValue:
         self._entered.add(key)
         result = await self._attempt(key, call, arguments)
-        await _even_if_cancelled(
+        await even_if_cancelled(
             self._record(lambda: self._effects.complete(self.continuation, self._lease, key, result))
         )
         self._entered.discard(key)
@@ -233,8 +262,6 @@ class Turn(Generic[AnswerT]):
         while True:
             try:
                 await outcome()
-            except StoreClosed:
-                raise
             except (StoreUnavailable, OutcomeUnknown):
                 if asyncio.get_running_loop().time() >= ends:
                     raise
@@ -262,11 +289,18 @@ class Turn(Generic[AnswerT]):
             await asyncio.wait({renewal})
 
 
-async def _even_if_cancelled(recording: Coroutine[Any, Any, None]) -> None:
-    """Let what is known be recorded before a cancellation goes on."""
+async def even_if_cancelled(recording: Coroutine[Any, Any, None]) -> None:
+    """Let what is to be recorded be recorded before a cancellation goes on, for some seconds at most."""
     task = asyncio.ensure_future(recording)
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.wait({task}, timeout=_CANCELLED_SECONDS)
+        task.add_done_callback(_look_away)
         raise
+
+
+def _look_away(task: "asyncio.Future[None]") -> None:
+    """Take note of how a recording ended that nobody waits for any more."""
+    with contextlib.suppress(asyncio.CancelledError):
+        task.exception()
