@@ -18,6 +18,7 @@ from pausemesh.core.envelope import Status
 from pausemesh.core.values import JsonValue
 from pausemesh.ports import EventStore
 from pausemesh.service.asking import CreatedContinuation
+from pausemesh.service.bound_call import require_takes_one
 from pausemesh.service.mesh import Mesh
 from pausemesh.service.reads import Filters
 from pausemesh.testing.clock import ManualClock
@@ -497,3 +498,7 @@ async def test_a_page_that_looks_through_much_and_finds_nothing_has_a_cursor_to_
         pages, cursor = pages + 1, page.next_cursor
     assert found == [wanted.continuation.id]
     assert pages > 1
+
+
+def test_a_function_that_does_not_tell_its_parameters_is_taken_at_its_word() -> None:
+    require_takes_one(dict, "/notify")
