@@ -118,14 +118,21 @@ class Racer:
                 "recorded": _recorded(getattr(error, "recorded", None)),
                 "foreign": await self._foreign(number, question),
             }
-        again = await self._answer(question, question.token)
         return {
             "question": number,
             "won": _shown(outcome.continuation),
             "replayed": outcome.replayed,
             "recorded": _recorded(outcome.continuation.recorded),
-            "again": _shown(again.continuation) if again.replayed else "not a replay",
+            "again": await self._again(question),
         }
+
+    async def _again(self, question: Question) -> str:
+        """Return what an exact repeat is told."""
+        try:
+            again = await self._answer(question, question.token)
+        except PauseMeshError as error:
+            return error.code
+        return _shown(again.continuation) if again.replayed else "not a replay"
 
     async def _foreign(self, number: int, question: Question) -> str | None:
         """Return what comes of the token of the question of the same id in the other scope, tried now and then."""
