@@ -295,11 +295,12 @@ class Rules(Comparison):
                 raise CrashError
             return argument
 
-        if held in self._over:
-            self.product.do(_let_pass(held.turn.effect(key, run=run, arguments={"argument": argument})))
-            assert ran == [], "a turn that is over made something happen"
-            return
         now = self.product.now
+        if held in self._over:
+            if not question.holds(fence, now):  # a clock that was put back may have given the lease new life
+                self.product.do(_let_pass(held.turn.effect(key, run=run, arguments={"argument": argument})))
+                assert ran == [], "a turn that is over made something happen"
+            return
         call = _caught(held.turn.effect(key, run=run, arguments={"argument": argument}), ran)
         result = self.both(call, lambda: question.start(fence, key, argument, now))
         self.touched.append(question)

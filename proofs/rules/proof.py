@@ -1,6 +1,7 @@
 """Runs the machine on every store, and on a store that forgives stale holders, which must be caught."""
 
 import dataclasses
+import sys
 import tempfile
 import traceback
 from collections import Counter
@@ -55,7 +56,7 @@ class OnSqlite(Rules):
         """Look at everything, at the rows too, and let go."""
         try:
             super().teardown()
-            if self.counted["files"] % 10 == 0:
+            if sys.exc_info()[0] is None and self.counted["files"] % 10 == 0:
                 assert StoredFile(Path(self.folder.name) / "mesh.db").flaws() == []
             self.counted["files"] += 1
         finally:

@@ -74,6 +74,8 @@ async def test_a_released_claim_can_be_taken_by_the_next(mesh: Mesh) -> None:
     noun_id = await answered(mesh)
     async with mesh.claim(noun_id) as turn:
         await turn.release()
+        with pytest.raises(pausemesh.LeaseLost):
+            await turn.effect("late", run=lambda: pytest.fail("a turn that is over made something happen"))
     seen = (await mesh.inspect(noun_id)).claim
     assert seen is not None
     assert (seen.status, seen.fence) == ("open", 1)

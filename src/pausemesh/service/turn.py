@@ -200,6 +200,8 @@ class Turn(Generic[AnswerT]):
         async with self._locks.setdefault(key, asyncio.Lock()):
             if self._is_finishing:
                 raise InvalidTransition("The turn is finished.")
+            if self._ended:
+                raise LeaseLost("The turn gave its claim back.")
             self._running.add(key)
             try:
                 yield
