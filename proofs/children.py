@@ -19,6 +19,8 @@ _CHUNK_BYTES: Final = 1 << 16
 _SILENCE_SECONDS: Final = 120.0
 """How long a child may say nothing while something is expected of it."""
 
+_SECONDS_TO_END: Final = 5.0
+
 
 class ChildError(Exception):
     """A child failed, ended too early, or stayed silent."""
@@ -215,11 +217,24 @@ def in_lanes(work: Callable[[int], Line], lanes: int) -> list[Line]:
     """
     with Family() as family:
         children = [family.fork(f"lane {lane}", _Lane(work, lane)) for lane in range(lanes)]
-        found = {child.name: line for child in children for line in lines_of(child, seconds=3_600)}
+        try:
+            found = {child.name: line for child in children for line in lines_of(child, seconds=3_600)}
+        except BaseException:
+            _end(children)
+            raise
         broken = [child.name for child in children if child.reap() != 0 or child.name not in found]
     if broken:
         raise ChildError(f"ended without a result: {', '.join(broken)}")
     return [found[child.name] for child in children]
+
+
+def _end(lanes: Sequence[Child]) -> None:
+    """Let lanes end their own children and remove their folders, for as long as that may take."""
+    for lane in lanes:
+        lane.send(signal.SIGTERM)
+    for lane in lanes:
+        with suppress(ChildError):
+            deque(lines_of(lane, _SECONDS_TO_END), maxlen=0)
 
 
 class _Lane:

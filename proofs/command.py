@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import random
+import signal
 import sys
 import time
 import traceback
@@ -46,6 +47,19 @@ PROOFS: Final[dict[str, Proof]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run proofs and print what they found; return 0 where all is as expected, 1 where not."""
     given = _parser().parse_args(arguments)
+    before = signal.signal(signal.SIGTERM, _exit)
+    try:
+        return _run_all(given)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, _frame: object) -> None:
+    """End as on an interrupt: children are ended and folders removed on the way out."""
+    sys.exit(128 + number)
+
+
+def _run_all(given: argparse.Namespace) -> int:
     seed = random.SystemRandom().randrange(2**32) if given.seed is None else given.seed
     reports: list[tuple[Report, float]] = []
     for name in given.only or PROOFS:

@@ -14,7 +14,7 @@ from proofs.claims.journal import GenerousStore, Journal, JournalledStore
 from proofs.claims.shift import Shift
 from proofs.claims.worker import FILE, LEASES, QUEUE, RUNS, Job, runs_by_id
 from proofs.places import folder_on_disk
-from proofs.report import ANY, NONE, SOME, Report, exactly
+from proofs.report import ANY, NONE, SOME, Report, at_least, exactly
 from proofs.stored_file import StoredFile
 
 _ASKED_AT_ONCE: Final = 500
@@ -23,7 +23,7 @@ _PERSON: Final = pausemesh.Principal(id="ana", role=pausemesh.Role.EDITOR)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many claims, how many of their holders are killed and how many stopped, and how many in the control."""
+    """How many claims, how many of their holders are killed and stopped at most, and how many in the control."""
 
     rounds: int
     kills: int
@@ -32,7 +32,7 @@ class Size:
 
 
 QUICK: Final = Size(rounds=20_000, kills=300, stops=40, control=500)
-SHORT: Final = Size(rounds=300, kills=6, stops=3, control=40)
+SHORT: Final = Size(rounds=300, kills=10, stops=5, control=40)
 
 
 def run(size: Size, seed: int, lanes: int) -> Report:
@@ -45,8 +45,8 @@ def run(size: Size, seed: int, lanes: int) -> Report:
     promise = "one worker goes on"
     done = sum(stream.head is not None and stream.head.done_at is not None for stream in stored.streams.values())
     report.count(promise, rounds, "claims done", done, exactly(rounds))
-    report.count(promise, rounds, "holders killed", counted["killed"], exactly(size.kills))
-    report.count(promise, rounds, "holders stopped past their lease", counted["stopped"], exactly(size.stops))
+    report.count(promise, rounds, "holders killed", counted["killed"], at_least(size.kills // 2))
+    report.count(promise, rounds, "holders stopped past their lease", counted["stopped"], SOME)
     report.count(promise, rounds, "claims passed on to another holder", checked.passed_on, SOME)
     report.count(promise, rounds, "refused because another one held it", counted["refused CLAIM_HELD"], SOME)
     report.count(promise, rounds, "went on twice without a lapsed lease", len(checked.twice_at_once), NONE)

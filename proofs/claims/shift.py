@@ -18,6 +18,9 @@ WORKERS: Final = 8
 _SECONDS_STOPPED: Final = 1.5
 """Longer than a lease."""
 
+_FEWEST_AT_WORK: Final = 3
+_LINES_UNTIL_AT_WORK: Final = 8
+_LINES_UNTIL_AWAKE: Final = 16
 _SECONDS_BETWEEN_LOOKS: Final = 0.2
 _SECONDS_WITHOUT_PROGRESS: Final = 120.0
 _UNDONE: Final = "SELECT count(*) FROM heads WHERE queue IS NOT NULL AND done_at IS NULL"
@@ -43,6 +46,7 @@ class Shift:
         self._choices = choices
         self._stopped: dict[Child, float] = {}
         self._awaking: set[Child] = set()
+        self._said: Counter[Child] = Counter()
         self.counted: Counter[str] = Counter()
         self._workers = [self._new_worker() for _ in range(WORKERS)]
 
@@ -58,9 +62,8 @@ class Shift:
         while not self._is_over():
             lines = heard(self._workers, _SECONDS_BETWEEN_LOOKS)
             heard_last = time.monotonic() if lines else heard_last
-            self._count([line for _, line in lines])
-            self._awaking -= {worker for worker, line in lines if {"lost", "idle"} & line.keys()}
-            while coming and coming[0][0] <= self.counted["done"] and len(self._awake()) > WORKERS // 2:
+            self._hear(lines)
+            if coming and coming[0][0] <= self.counted["done"] and len(self._at_work()) >= _FEWEST_AT_WORK:
                 _, trouble = coming.pop(0)
                 trouble()
             self._wake_who_slept_enough()
@@ -76,6 +79,13 @@ class Shift:
         first = len(self._job.contested) * self.counted["done"] // self._rounds
         job = dataclasses.replace(self._job, contested=self._job.contested[first:])
         return self._family.fork(name, functools.partial(work, job=job, name=name))
+
+    def _hear(self, lines: list[tuple[Child, Line]]) -> None:
+        self._count([line for _, line in lines])
+        for worker, line in lines:
+            self._said[worker] += 1
+            if {"lost", "idle"} & line.keys() or self._said[worker] >= _LINES_UNTIL_AWAKE:
+                self._awaking.discard(worker)
 
     def _count(self, lines: list[Line]) -> None:
         for line in lines:
@@ -96,20 +106,22 @@ class Shift:
             connection.close()
 
     def _kill_one(self) -> None:
-        victim = self._choices.choice(self._awake())
+        victim = self._choices.choice(self._at_work())
         self._count(victim.kill())
         self.counted["killed"] += 1
         successor = self._new_worker()
         successor.tell(go=True)
         self._workers[self._workers.index(victim)] = successor
         self._family.forget(victim)
+        del self._said[victim]
 
-    def _awake(self) -> list[Child]:
-        """Return who can be hit: not who is stopped, nor who has yet to see what happened meanwhile."""
-        return [one for one in self._workers if one not in self._stopped and one not in self._awaking]
+    def _at_work(self) -> list[Child]:
+        """Return who can be hit: who is busy, and has seen what happened while it was stopped, if it was."""
+        candidates = [one for one in self._workers if one not in self._stopped and one not in self._awaking]
+        return [one for one in candidates if self._said[one] >= _LINES_UNTIL_AT_WORK]
 
     def _stop_one(self) -> None:
-        victim = self._choices.choice(self._awake())
+        victim = self._choices.choice(self._at_work())
         victim.send(signal.SIGSTOP)
         self.counted["stopped"] += 1
         self._stopped[victim] = time.monotonic() + _SECONDS_STOPPED
@@ -119,3 +131,4 @@ class Shift:
             worker.send(signal.SIGCONT)
             del self._stopped[worker]
             self._awaking.add(worker)
+            self._said[worker] = 0

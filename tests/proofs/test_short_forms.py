@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,20 @@ def test_the_short_form_finds_all_as_expected(root: Path, tmp_path: Path, name: 
     assert (report["proof"], report["ok"], report["failures"]) == (name, True, [])
     assert [count for count in report["counts"] if not count["ok"]] == []
     assert controls(report), "nothing shows that this proof can fail"
+
+
+def test_a_proof_that_is_ended_leaves_no_process_and_no_folder(root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "proofs", "--only", "kills"]
+    environment = {**unmeasured(), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, process_group=0) as proof:
+        while not list(tmp_path.rglob("*.db")):
+            assert proof.poll() is None
+            time.sleep(0.01)
+        proof.terminate()
+        assert proof.wait(timeout=30) == 128 + signal.SIGTERM
+        with pytest.raises(ProcessLookupError):
+            os.killpg(proof.pid, 0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def controls(report: dict[str, Any]) -> list[dict[str, Any]]:
