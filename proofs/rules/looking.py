@@ -16,7 +16,6 @@ async def look(mesh: Mesh, question: Question, now: datetime) -> None:
     Raises:
         AssertionError: something is not as it should be.
     """
-    await mesh.inspect(question.id)  # a look that records an expiry does not tell of the claim yet
     seen = await mesh.inspect(question.id)
     assert (seen.status.value, seen.version, seen.expires_at) == (
         question.status,

@@ -152,13 +152,13 @@ class Rules(Comparison):
         """Put the clock of one of the two meshes wrong; it is not the store's."""
         self.product.skewed_clock.ahead = skew
 
-    @rule()
-    def sweep(self) -> None:
+    @rule(skewed=st.booleans())
+    def sweep(self, *, skewed: bool) -> None:
         """Expire what is overdue."""
         now = self.product.now
         due = [question for question in self.questions if question.expire_if_due(now)]
         self.touched += due
-        assert self.product.do(self.product.mesh(skewed=False).sweep()) == len(due)
+        assert self.product.do(self.product.mesh(skewed=skewed).sweep()) == len(due)
 
     @rule(number=_NUMBERS, skewed=st.booleans())
     def claim(self, number: int, *, skewed: bool) -> None:

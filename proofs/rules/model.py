@@ -104,8 +104,7 @@ class Question:
         if self.status == "cancelled" and self.reason == reason and expected in {None, self.version - 1}:
             return True
         self._refuse_stale(expected)
-        if self.expire_if_due(now):
-            self._refuse_stale(expected)
+        self.expire_if_due(now)
         self._refuse_decided(pausemesh.InvalidTransition, pausemesh.InvalidTransition)
         self.status, self.reason = "cancelled", reason
         self.version += 1
@@ -116,8 +115,7 @@ class Question:
         if "token" not in self.ways:
             raise RefusedError(pausemesh.Forbidden)
         self._refuse_stale(expected)
-        if self.expire_if_due(now):
-            self._refuse_stale(expected)
+        self.expire_if_due(now)
         self._refuse_decided(pausemesh.TokenAlreadyUsed, pausemesh.ContinuationCancelled)
         if self.reissues == _REISSUES:
             raise RefusedError(pausemesh.InvalidTransition)
@@ -241,7 +239,8 @@ class Question:
             raise RefusedError(pausemesh.InvalidTransition)
 
     def _refuse_stale(self, expected: int | None) -> None:
-        if expected is not None and expected != self.version:
+        known = {None, self.version, self.version - 1} if self.status == "expired" else {None, self.version}
+        if expected not in known:
             raise RefusedError(pausemesh.VersionConflict)
 
     def _refuse_decided(self, resumed: type[PauseMeshError], cancelled: type[PauseMeshError]) -> None:

@@ -285,6 +285,18 @@ def test_an_expected_version_fences_a_cancel() -> None:
     assert (refusal.expected, refusal.actual, refusal.recorded) == (2, 1, None)
 
 
+def test_who_knew_the_question_until_its_deadline_is_told_that_it_expired() -> None:
+    for command in (CANCEL, REISSUE):
+        for version in (1, 2):
+            fenced = dataclasses.replace(command, expected_version=version)
+            given(CREATED, Expired()).refused(fenced, ContinuationExpired)
+        for version in (3, 7):
+            fenced = dataclasses.replace(command, expected_version=version)
+            given(CREATED, Expired()).refused(fenced, VersionConflict)
+    reissued = dataclasses.replace(CANCEL, expected_version=1)
+    given(CREATED, REISSUED, Expired()).refused(reissued, VersionConflict)
+
+
 def test_cancelling_what_ended_otherwise_is_refused() -> None:
     given(CREATED, RESUMED).refused(CANCEL, InvalidTransition)
     given(CREATED, Expired()).refused(CANCEL, ContinuationExpired)

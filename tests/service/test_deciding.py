@@ -380,6 +380,30 @@ async def test_the_stores_clock_decides_and_not_the_callers(store: EventStore, c
             await resume(slow, second)
 
 
+async def test_a_sweep_goes_by_the_stores_clock_whatever_its_own_says(store: EventStore, clock: ManualClock) -> None:
+    behind = ManualClock(clock.now() - DAY)
+    async with pausemesh.open(store, clock=clock) as mesh, pausemesh.open(store, clock=behind) as late:
+        created = await mesh.create(payload="?", expires_in=timedelta(seconds=10))
+        assert await late.sweep() == 0
+        clock.advance(timedelta(seconds=10))
+        assert await late.sweep() == 1
+        assert (await mesh.inspect(created.continuation.id)).expired_at == clock.now()
+
+
+async def test_every_look_at_an_expired_question_shows_the_same(mesh: Mesh, clock: ManualClock) -> None:
+    created = await mesh.create(payload="?", expires_in=DAY)
+    clock.advance(DAY)
+    assert await mesh.inspect(created.continuation.id) == await mesh.inspect(created.continuation.id)
+
+
+async def test_a_fenced_cancel_of_an_overdue_question_is_told_that_it_expired(mesh: Mesh, clock: ManualClock) -> None:
+    created = await mesh.create(payload="?", expires_in=DAY)
+    clock.advance(DAY)
+    for _ in range(2):
+        with pytest.raises(pausemesh.ContinuationExpired):
+            await mesh.cancel(created.continuation.id, expected_version=1)
+
+
 async def test_a_sweep_expires_what_is_overdue_in_every_scope_once(
     store: EventStore, mesh: Mesh, replica: Mesh, clock: ManualClock
 ) -> None:

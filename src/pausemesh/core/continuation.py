@@ -253,7 +253,10 @@ def _decide_reissue(state: State, command: Reissue, now: datetime) -> tuple[Even
 
 
 def _refuse_stale(continuation: Continuation, expected: int | None) -> None:
-    if expected is not None and expected != continuation.version:
+    actual = {continuation.version}
+    if continuation.status is Status.EXPIRED:
+        actual.add(continuation.version - 1)  # who knew the question until its deadline is told of that
+    if expected is not None and expected not in actual:
         raise VersionConflict(expected=expected, actual=continuation.version, recorded=continuation.recorded)
 
 

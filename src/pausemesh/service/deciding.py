@@ -111,11 +111,16 @@ class Deciding:
             )
             return await self._decide(continuation_id, command, caller=caller)
 
-    async def expire(self, continuation_id: str) -> Outcome:
-        """Record an expiry whose time has passed by the store's clock; otherwise change nothing."""
-        return await self._decide(continuation_id, Expire(), caller=None)
+    async def expire(self, continuation_id: str, *, hint: datetime | None = None) -> Outcome:
+        """Record an expiry whose time has passed by the store's clock; otherwise change nothing.
 
-    async def _decide(self, continuation_id: str, command: Command, *, caller: Principal | None) -> Outcome:
+        ``hint`` is a time that has been reached by the store's clock, whatever this machine's says.
+        """
+        return await self._decide(continuation_id, Expire(), caller=None, hint=hint)
+
+    async def _decide(
+        self, continuation_id: str, command: Command, *, caller: Principal | None, hint: datetime | None = None
+    ) -> Outcome:
         def step(state: State | None, now: datetime) -> Step[State, Event]:
             if state is not None and caller is not None:
                 _require_role(caller, command, state)
@@ -137,7 +142,7 @@ class Deciding:
         noun_id = continuation_id_of(continuation_id)
         cached = None if isinstance(command, Expire) else self._cache.get(self._world.scope, noun_id)
         guess = None if cached is None else Guess(cached)
-        settled = await self._transactor.run(CONTINUATIONS, noun_id, step, guess=guess)
+        settled = await self._transactor.run(CONTINUATIONS, noun_id, step, guess=guess, hint=hint)
         return self._outcome(settled)
 
     def _outcome(self, settled: Settled[State]) -> Outcome:

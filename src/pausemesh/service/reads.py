@@ -128,7 +128,7 @@ class Reads:
         now = self._world.clock.now()
         if is_overdue(state.continuation, now):
             outcome = await self._deciding.expire(state.continuation.id)
-            return outcome.continuation
+            return with_claim(outcome.continuation, stream, now)
         self._cache.put(self._world.scope, state)
         return with_claim(state.continuation, stream, now)
 

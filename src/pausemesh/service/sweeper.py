@@ -27,7 +27,7 @@ class Sweeper:
                 continue
             noun_id = CONTINUATIONS.id_of(head.stream)
             try:
-                outcome = await self._deciding_in(head.scope).expire(noun_id)
+                outcome = await self._deciding_in(head.scope).expire(noun_id, hint=head.head.due_at)
             except StoreCorrupt as error:
                 self._world.observe("rejection", CONTINUATIONS.name, noun_id, code=error.code)
                 continue

@@ -88,13 +88,16 @@ class Transactor:
         decide: Callable[[StateT | None, datetime], Step[StateT, EventT]],
         *,
         guess: Guess[StateT] | None = None,
+        hint: datetime | None = None,
     ) -> Settled[StateT]:
         """Decide and append, on ``guess`` first where there is one; a guess alone refuses nobody.
+
+        ``hint`` is the time of the first try, where the caller knows better than this machine's clock.
 
         Raises:
             PauseMeshError: whatever ``decide`` raises on the stored state, and what the store raises.
         """
-        now, fresh = self._world.clock.now(), guess is None
+        now, fresh = hint or self._world.clock.now(), guess is None
         state = None if guess is None else guess.state
         if guess is None:
             state = await self.load(noun, noun_id)
