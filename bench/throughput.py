@@ -13,7 +13,7 @@ import pausemesh
 from bench.measure import Row, Sizes, at_least, of_rounds
 from pausemesh.adapters.clock import SystemClock
 from pausemesh.adapters.ids import TimeOrderedIds
-from pausemesh.ports import Appended, Head, NewEvent, Write
+from pausemesh.records import Appended, Head, NewEvent, Write
 from pausemesh.service.mesh import Mesh
 
 Once = Callable[[], Awaitable[None]]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pausemesh.ports import Held, Lease
+from pausemesh.records import Held, Lease
 from pausemesh.stores.sqlite import SqliteEventStore
 from proofs.stored_file import to_micros
 

@@ -9,7 +9,8 @@ import apsw
 
 import pausemesh
 from pausemesh.core.errors import StoreError
-from pausemesh.ports import Appended, EventStore, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, Write
 from pausemesh.stores.sqlite import SqliteEventStore
 from proofs.images.life import SCOPE, write_to
 from proofs.images.moment import Moment

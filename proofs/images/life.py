@@ -13,7 +13,8 @@ from typing import Final
 import apsw
 
 import pausemesh
-from pausemesh.ports import Appended, AuditRow, EventStore, Head, Lease, NewEvent, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, AuditRow, Head, Lease, NewEvent, Write
 from pausemesh.stores.sqlite import SqliteEventStore
 from proofs.images.disk import Step
 from proofs.images.recording import recording

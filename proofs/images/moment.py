@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from pausemesh.ports import Write
+from pausemesh.records import Write
 from proofs.images.disk import Deleted, Disk, Synced, Truncated, Written
 from proofs.images.life import Acknowledged, Begun, Claimed, Life, Mark
 

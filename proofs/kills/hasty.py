@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
-from pausemesh.ports import Appended, Refused, Write
+from pausemesh.records import Appended, Refused, Write
 from pausemesh.stores.sqlite import SqliteEventStore
 
 

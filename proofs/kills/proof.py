@@ -13,7 +13,7 @@ from typing import Final
 
 import pausemesh
 from pausemesh import Mesh, PauseMeshError, SqliteEventStore
-from pausemesh.ports import CrashPoint
+from pausemesh.records import CrashPoint
 from pausemesh.testing.faults import CrashAt
 from proofs.children import ChildError, Family, Line, heard, in_lanes
 from proofs.clocks import AheadClock

@@ -14,7 +14,7 @@ import pausemesh
 from pausemesh import CreatedContinuation, Mesh, Outcome, OutcomeUnknown, PauseMeshError, SqliteEventStore, Turn
 from pausemesh.core.canonical import canonical_bytes
 from pausemesh.core.values import JsonValue
-from pausemesh.ports import CrashPoint
+from pausemesh.records import CrashPoint
 from proofs.children import Voice
 
 PERSON: Final = pausemesh.Principal(id="ana", role=pausemesh.Role.EDITOR)

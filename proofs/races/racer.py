@@ -10,7 +10,7 @@ import pausemesh
 from pausemesh import Continuation, Mesh, Outcome, PauseMeshError, RecordedOutcome, SqliteEventStore
 from pausemesh.core.canonical import canonical_bytes
 from pausemesh.core.values import JsonValue
-from pausemesh.ports import Appended, Reason, Refused, Write
+from pausemesh.records import Appended, Reason, Refused, Write
 from proofs.children import Line, Voice
 
 SCOPES: Final = ("default", "second")

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, Phase
 from hypothesis.stateful import run_state_machine_as_test
 
 from pausemesh import MemoryEventStore, SqliteEventStore
-from pausemesh.ports import Appended, EventStore, Refused, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, Refused, Write
 from pausemesh.testing.clock import ManualClock
 from proofs.children import Line, in_lanes
 from proofs.places import folder_in_memory

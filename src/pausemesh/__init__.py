@@ -213,15 +213,9 @@ if TYPE_CHECKING:
     from pausemesh.opening import (
         open_sync as open_sync,
     )
-    from pausemesh.ports import (
-        EventStore as EventStore,
-    )
-    from pausemesh.ports import (
-        Observation as Observation,
-    )
-    from pausemesh.ports import (
-        Observer as Observer,
-    )
+    from pausemesh.ports import EventStore as EventStore
+    from pausemesh.ports import Observation as Observation
+    from pausemesh.ports import Observer as Observer
     from pausemesh.service.asking import CreatedContinuation as CreatedContinuation
     from pausemesh.service.blocking import (
         BlockingMesh as BlockingMesh,

@@ -11,7 +11,8 @@ import pytest
 
 import pausemesh
 from pausemesh.core.continuation import State
-from pausemesh.ports import Appended, EventStore, Head, NewEvent, Reason, Refused, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, Head, NewEvent, Reason, Refused, Write
 from pausemesh.service import cache
 from pausemesh.service.mesh import Mesh
 from pausemesh.service.nouns import CONTINUATIONS

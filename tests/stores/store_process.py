@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
 from pausemesh.core.errors import ForkedMesh, StoreError
-from pausemesh.ports import Appended, CrashPoint, EventStore, Lease
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, CrashPoint, Lease
 from pausemesh.stores.memory import MemoryEventStore
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pausemesh.core.errors import StoreCorrupt, StreamTooLong
-from pausemesh.ports import Appended, Refused, Stream
+from pausemesh.records import Appended, Refused, Stream
 from pausemesh.stores.batch import Cleared, EventMark, judge
 from pausemesh.stores.rows import EventRow, HeadRow, created_head, from_micros, to_micros, whole_stream
 from pausemesh.testing.conformance_givens import comparison, event, head, write

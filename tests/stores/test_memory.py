@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from pausemesh.core.errors import OutcomeUnknown
-from pausemesh.ports import CrashPoint
+from pausemesh.records import CrashPoint
 from pausemesh.stores.memory import MemoryEventStore
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance import EventStoreContract

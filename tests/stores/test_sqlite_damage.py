@@ -10,7 +10,8 @@ import apsw
 import pytest
 
 from pausemesh.core.errors import InvalidRequest, PauseMeshError, StoreCorrupt
-from pausemesh.ports import EventStore, Lease
+from pausemesh.ports import EventStore
+from pausemesh.records import Lease
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (

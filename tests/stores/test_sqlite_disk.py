@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from pausemesh.core.errors import OutcomeUnknown, StoreCorrupt, StoreError, StoreFull, StoreUnavailable
-from pausemesh.ports import Appended
+from pausemesh.records import Appended
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pausemesh.core.errors import OutcomeUnknown, SchemaMissing, StoreCorrupt, StoreUnavailable
-from pausemesh.ports import CrashPoint, Refused
+from pausemesh.records import CrashPoint, Refused
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import SCOPE, SECOND, audit_row, given, given_decided, loaded, write

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pausemesh.core.errors import ForkedMesh
-from pausemesh.ports import Appended, CrashPoint, Recorded
+from pausemesh.records import Appended, CrashPoint, Recorded
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import SCOPE, given, write

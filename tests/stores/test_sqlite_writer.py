@@ -10,7 +10,8 @@ import pytest
 
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest, OutcomeUnknown, Overloaded, StoreUnavailable
-from pausemesh.ports import Appended, CrashPoint, Due, EventStore, Reason, Refused
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, CrashPoint, Due, Reason, Refused
 from pausemesh.stores.calls import Call, Inbox, send_replies
 from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock

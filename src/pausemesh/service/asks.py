@@ -18,7 +18,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonInput
-from pausemesh.ports import Lease
+from pausemesh.records import Lease
 from pausemesh.service.answer_type import AnswerType
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest
 from pausemesh.service.bound_call import in_thread, require_takes_one

@@ -21,7 +21,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
-from pausemesh.ports import Held, Lease
+from pausemesh.records import Held, Lease
 from pausemesh.service.effects import Effects
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, claim_head
 from pausemesh.service.reads import Reads

@@ -18,7 +18,7 @@ from pausemesh.core.principal import (
 )
 from pausemesh.core.question import QuestionKind
 from pausemesh.core.tokens import hash_token, is_well_formed
-from pausemesh.ports import AuditRow
+from pausemesh.records import AuditRow
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.asking import actor_of
 from pausemesh.service.cache import StateCache

@@ -13,7 +13,7 @@ from pausemesh.core.errors import ClaimNotFound, EffectUnknown, InvalidRequest, 
 from pausemesh.core.issue import Issue
 from pausemesh.core.principal import Actor, ActorKind, Principal, require_admin
 from pausemesh.core.values import check_own_id, check_text
-from pausemesh.ports import Appended, Lease, Write
+from pausemesh.records import Appended, Lease, Write
 from pausemesh.service.asking import actor_of
 from pausemesh.service.nouns import CONTINUATIONS, EFFECTS, effect_head
 from pausemesh.service.reads import Reads

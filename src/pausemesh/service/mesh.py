@@ -11,7 +11,8 @@ from pausemesh.core.envelope import Continuation
 from pausemesh.core.policy import Policy
 from pausemesh.core.principal import DEFAULT_SCOPE, Principal
 from pausemesh.core.values import JsonInput, JsonValue
-from pausemesh.ports import Cipher, Clock, EventStore, Ids, Lease, Observer, SchemaValidator, Tokens
+from pausemesh.ports import Cipher, Clock, EventStore, Ids, Observer, SchemaValidator, Tokens
+from pausemesh.records import Lease
 from pausemesh.service.answer_type import answer_type_of
 from pausemesh.service.asking import CreatedContinuation
 from pausemesh.service.asks import Asked, AskOptions, AskRequest

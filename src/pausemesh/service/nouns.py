@@ -8,7 +8,7 @@ from pausemesh.core import claim, continuation, continuation_events, effect, eff
 from pausemesh.core.envelope import Continuation, Status
 from pausemesh.core.stored_event import Members, Stamped
 from pausemesh.core.values import JsonValue
-from pausemesh.ports import Due, Head
+from pausemesh.records import Due, Head
 
 StateT = TypeVar("StateT")
 EventT = TypeVar("EventT")

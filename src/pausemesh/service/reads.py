@@ -16,7 +16,7 @@ from pausemesh.core.errors import ContinuationNotFound, InvalidCursor, StoreCorr
 from pausemesh.core.question import QuestionKind
 from pausemesh.core.stored_event import Stamped
 from pausemesh.core.values import JsonValue, time_to_text
-from pausemesh.ports import Stream
+from pausemesh.records import Stream
 from pausemesh.service.cache import StateCache
 from pausemesh.service.deciding import Deciding
 from pausemesh.service.nouns import CONTINUATIONS

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from pausemesh.core import limits
 from pausemesh.core.errors import LeaseLost, PauseMeshError, StoreUnavailable
 from pausemesh.core.stored_event import Stamped, read_stored_event, write_stored_event
-from pausemesh.ports import Appended, AuditRow, Due, Head, NewEvent, Reason, Recorded, Refused, Stream, Write
+from pausemesh.records import Appended, AuditRow, Due, Head, NewEvent, Reason, Recorded, Refused, Stream, Write
 from pausemesh.service.nouns import Noun
 from pausemesh.service.world import World
 

@@ -21,7 +21,7 @@ from pausemesh.core.errors import (
     StoreUnavailable,
 )
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id
-from pausemesh.ports import Lease
+from pausemesh.records import Lease
 from pausemesh.service.bound_call import BoundCall, bound
 from pausemesh.service.claims import Claims
 from pausemesh.service.effects import Effects

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from pausemesh.core.errors import InvalidRequest, StreamTooLong
-from pausemesh.ports import Appended, Due, Reason, Refused, Stream, Write
+from pausemesh.records import Appended, Due, Reason, Refused, Stream, Write
 from pausemesh.stores.rows import HeadRow, from_micros, to_micros
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
-from pausemesh.ports import Lease
+from pausemesh.records import Lease
 from pausemesh.stores.plain_values import INTEGER_BELOW, is_a, is_count, is_name, is_text, is_time
 
 NAME: Final = "must be text that is not empty, without U+0000 and lone surrogates"

@@ -9,18 +9,8 @@ from uuid import UUID
 
 from pausemesh.core import limits
 from pausemesh.core.errors import ForkedMesh, OutcomeUnknown, StoreClosed
-from pausemesh.ports import (
-    Appended,
-    Clock,
-    CrashPoint,
-    Held,
-    Lease,
-    Recorded,
-    RecordedAudit,
-    Refused,
-    Stream,
-    Write,
-)
+from pausemesh.ports import Clock
+from pausemesh.records import Appended, CrashPoint, Held, Lease, Recorded, RecordedAudit, Refused, Stream, Write
 from pausemesh.stores.batch import Cleared, histories, judge
 from pausemesh.stores.lookups import (
     check_cursor,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pausemesh.core.errors import InvalidRequest
-from pausemesh.ports import Stream, Write
+from pausemesh.records import Stream, Write
 from pausemesh.stores.batch import EventMark
 from pausemesh.stores.rows import (
     AuditLogRow,

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from pausemesh.core.errors import StoreCorrupt, StreamTooLong
-from pausemesh.ports import AuditRow, ClaimColumns, Head, Recorded, RecordedAudit, Stream, Write
+from pausemesh.records import AuditRow, ClaimColumns, Head, Recorded, RecordedAudit, Stream, Write
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)

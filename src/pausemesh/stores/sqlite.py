@@ -11,18 +11,8 @@ import apsw
 
 from pausemesh.core import limits
 from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnavailable
-from pausemesh.ports import (
-    Appended,
-    Clock,
-    CrashPoint,
-    Held,
-    Lease,
-    Recorded,
-    RecordedAudit,
-    Refused,
-    Stream,
-    Write,
-)
+from pausemesh.ports import Clock
+from pausemesh.records import Appended, CrashPoint, Held, Lease, Recorded, RecordedAudit, Refused, Stream, Write
 from pausemesh.stores.calls import Call, Inbox
 from pausemesh.stores.lookups import (
     check_cursor,

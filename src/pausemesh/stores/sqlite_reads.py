@@ -5,7 +5,7 @@ from typing import Final
 import apsw
 
 from pausemesh.core.errors import StoreCorrupt
-from pausemesh.ports import Recorded, RecordedAudit, Stream
+from pausemesh.records import Recorded, RecordedAudit, Stream
 from pausemesh.stores.batch import EventMark
 from pausemesh.stores.rows import (
     Bindings,

@@ -6,7 +6,8 @@ from typing import Final
 import apsw
 
 from pausemesh.core.errors import SchemaIncomplete, SchemaMissing
-from pausemesh.ports import Clock, CrashPoint
+from pausemesh.ports import Clock
+from pausemesh.records import CrashPoint
 from pausemesh.stores.migrate import pending
 from pausemesh.stores.rows import to_micros
 from pausemesh.stores.sqlite_connection import SqliteConnection, translated

@@ -10,7 +10,8 @@ import apsw
 
 from pausemesh.core import limits
 from pausemesh.core.errors import OutcomeUnknown, PauseMeshError, StoreUnavailable
-from pausemesh.ports import Clock, CrashPoint
+from pausemesh.ports import Clock
+from pausemesh.records import CrashPoint
 from pausemesh.stores.background import Background
 from pausemesh.stores.calls import Call, Inbox, part_late, send_replies, waited_too_long
 from pausemesh.stores.rows import to_micros

@@ -7,7 +7,7 @@ from typing import Final
 import apsw
 
 from pausemesh.core.errors import InvalidRequest, StoreCorrupt
-from pausemesh.ports import Appended, CrashPoint, Head, Held, Lease, Refused, Write
+from pausemesh.records import Appended, CrashPoint, Head, Held, Lease, Refused, Write
 from pausemesh.stores.batch import Cleared, histories, judge
 from pausemesh.stores.rows import (
     MICROSECOND,

@@ -7,7 +7,7 @@ from uuid import UUID
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
-from pausemesh.ports import AuditRow, Due, Head, NewEvent, Write
+from pausemesh.records import AuditRow, Due, Head, NewEvent, Write
 from pausemesh.stores.lookups import NAME
 from pausemesh.stores.plain_values import is_a, is_count, is_name, is_text, is_time
 

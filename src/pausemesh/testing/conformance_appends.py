@@ -9,7 +9,8 @@ import pytest
 
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest, StreamTooLong
-from pausemesh.ports import Appended, Due, EventStore, Reason, Refused
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, Due, Reason, Refused
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (
     SCOPE,

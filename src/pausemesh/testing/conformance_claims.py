@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pausemesh.core.errors import InvalidRequest
-from pausemesh.ports import EventStore, Held, Lease, Reason
+from pausemesh.ports import EventStore
+from pausemesh.records import Held, Lease, Reason
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (
     SCOPE,

@@ -5,7 +5,8 @@ import uuid
 from datetime import timedelta
 from typing import Any, Final
 
-from pausemesh.ports import Appended, AuditRow, EventStore, Head, Lease, NewEvent, Reason, Refused, Stream, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, AuditRow, Head, Lease, NewEvent, Reason, Refused, Stream, Write
 
 SCOPE: Final = "default"
 SECOND: Final = timedelta(seconds=1)

@@ -7,7 +7,8 @@ from contextlib import aclosing
 
 import pytest
 
-from pausemesh.ports import Appended, EventStore, Held, Lease, Reason, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Appended, Held, Lease, Reason, Write
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (
     SCOPE,

@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 
 from pausemesh.core.errors import InvalidRequest, StoreClosed
-from pausemesh.ports import EventStore, Stream
+from pausemesh.ports import EventStore
+from pausemesh.records import Stream
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (
     SCOPE,

@@ -9,7 +9,8 @@ import pytest
 
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest
-from pausemesh.ports import EventStore, Lease, Write
+from pausemesh.ports import EventStore
+from pausemesh.records import Lease, Write
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import SCOPE, SECOND, audit_row, comparison, event, given, head, write
 

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from pausemesh.ports import Due, EventStore, Reason
+from pausemesh.ports import EventStore
+from pausemesh.records import Due, Reason
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import (
     OTHER_TOKEN,

@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from pausemesh.ports import CrashPoint
+from pausemesh.records import CrashPoint
 
 
 class CrashAt:
