@@ -49,7 +49,8 @@ class EffectStatus(enum.StrEnum):
 class Effect:
     """An effect as the ledger knows it; ``result`` is plain JSON, a fresh copy at each look.
 
-    ``fence`` is the one under which it was started last, ``attempts`` counts the starts.
+    ``fence`` is the one under which it was started last, ``attempts`` counts the starts, ``attempt`` is the caller's
+    name for the last one.
     """
 
     key: str
@@ -61,6 +62,7 @@ class Effect:
     worker: str
     attempts: int
     started_at: datetime
+    attempt: str | None = None
     decided_at: datetime | None = None
     result_document: Document | None = dataclasses.field(default=None, repr=False)
     evidence: str | None = dataclasses.field(default=None, repr=False)
@@ -248,6 +250,7 @@ def _started(state: Effect | None, stamped: Stamped[Event], event: Started) -> E
         worker=event.worker,
         attempts=1 if state is None else state.attempts + 1,
         started_at=stamped.at,
+        attempt=event.attempt,
     )
 
 

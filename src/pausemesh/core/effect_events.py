@@ -10,7 +10,7 @@ from pausemesh.core.envelope import actor_to_json
 from pausemesh.core.errors import StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor
 from pausemesh.core.stored_event import Members
-from pausemesh.core.stored_members import read_actor, text, whole_number
+from pausemesh.core.stored_members import read_actor, text, text_or_none, whole_number
 from pausemesh.core.values import JsonValue
 
 
@@ -23,13 +23,17 @@ class Resolution(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """It is about to happen; recorded before anything does."""
+    """It is about to happen; recorded before anything does.
+
+    ``attempt`` is the caller's name for this very start, so that a repeat of it is known from another one.
+    """
 
     key: str
     kind: str
     arguments: Document = dataclasses.field(repr=False)
     fence: int
     worker: str
+    attempt: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +95,7 @@ def event_members(event: Event) -> Members:
                 "arguments": event.arguments,
                 "fence": event.fence,
                 "worker": event.worker,
+                "attempt": event.attempt,
             }
         case Completed():
             members = {"fence": event.fence, "result": event.result}
@@ -130,6 +135,7 @@ def _read(type_name: str, members: Mapping[str, JsonValue]) -> Event:
                 arguments=_document(members["arguments"]),
                 fence=whole_number(members, "fence"),
                 worker=text(members, "worker"),
+                attempt=text_or_none(members, "attempt"),
             )
         case "effect.completed":
             return Completed(fence=whole_number(members, "fence"), result=_document(members["result"]))

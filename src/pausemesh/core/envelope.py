@@ -2,8 +2,9 @@
 
 import dataclasses
 import enum
+from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from pausemesh.core.document import Document
 from pausemesh.core.issue import RecordedOutcome
@@ -122,7 +123,13 @@ _OPTIONAL_MEMBERS: Final = frozenset({"reason"})
 
 def continuation_to_json(continuation: Continuation) -> dict[str, JsonValue]:
     """Return the envelope as JSON in camelCase; never a token or its hash."""
-    envelope: dict[str, JsonValue] = {
+    return envelope_members(continuation, lambda document: document.value)
+
+
+def envelope_members(continuation: Continuation, embed: Callable[[Document], Any]) -> dict[str, Any]:
+    """Return the members of the envelope's JSON; ``embed`` says how a document appears among them."""
+    answer = continuation.resume_document
+    envelope: dict[str, Any] = {
         "schemaVersion": SCHEMA_VERSION,
         "continuationId": continuation.id,
         "correlationId": continuation.correlation_id,
@@ -132,14 +139,14 @@ def continuation_to_json(continuation: Continuation) -> dict[str, JsonValue]:
         "expiresAt": optional_time_to_text(continuation.expires_at),
         "owner": continuation.owner,
         "answerableBy": [way.value for way in continuation.answerable_by],
-        "payload": continuation.payload,
+        "payload": embed(continuation.payload_document),
         "shownDigest": continuation.shown_digest,
-        "metadata": continuation.metadata,
+        "metadata": embed(continuation.metadata_document),
     }
-    decision: dict[str, JsonValue] = {
+    decision = {
         "resumedAt": optional_time_to_text(continuation.resumed_at),
         "idempotencyKey": continuation.idempotency_key,
-        "resumePayload": continuation.resume_payload,
+        "resumePayload": None if answer is None else embed(answer),
         "by": actor_to_json(continuation.by),
         "cancelledAt": optional_time_to_text(continuation.cancelled_at),
         "reason": continuation.reason,

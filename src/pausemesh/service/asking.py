@@ -138,8 +138,6 @@ class Asking:
     async def _prepare(self, request: CreationRequest, asker: str | None) -> tuple[Created, str | None]:
         policy = self._world.policy
         by = principal_of(request.by, self._world.scope)
-        if by is not None:
-            require_may_create(by)
         payload = await document_of(request.payload, policy.json_limits)
         metadata = await document_of(_metadata(request.metadata), policy.json_limits)
         question = read_question(payload)
@@ -148,11 +146,15 @@ class Asking:
         expires_at = expiry_of(request.expires_at, request.expires_in, policy, self._world.clock.now())
         named = answerable_by_of(request.answerable_by)
         ways = named or _default_ways(by, question.kind)
+        queue = None if request.queue is None else check_own_id(request.queue, "/queue")
+        correlation_id = self._correlation_of(request)
+        if by is not None:
+            require_may_create(by)
         self._answers.require_allowed(question)
         token = self._world.tokens.issue() if AnswerableBy.TOKEN in ways else None
         created = Created(
             id=noun_id,
-            correlation_id=self._correlation_of(request),
+            correlation_id=correlation_id,
             payload=payload,
             metadata=metadata,
             shown_digest=shown_digest(noun_id, payload, expires_at),
@@ -160,7 +162,7 @@ class Asking:
             answerable_by=ways,
             by=actor_of(by),
             token_hash=None if token is None else hash_token(token),
-            queue=None if request.queue is None else check_own_id(request.queue, "/queue"),
+            queue=queue,
             creation_key=key,
             request_digest=None if key is None else _request_digest(request, payload, metadata, named),
         )

@@ -6,8 +6,9 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Final
 
-from pausemesh.core.errors import WaitTimeout
+from pausemesh.core.envelope import Continuation
 from pausemesh.core.values import JsonValue
+from pausemesh.records import Lease
 from pausemesh.service.claims import Claims
 from pausemesh.service.turn import Turn
 from pausemesh.service.waiting import deadline_after, seconds_left
@@ -37,7 +38,7 @@ class Claiming:
         await self._stack.__aexit__(kind, error, traceback)
 
 
-async def take_next_within(
+async def claim_next_within(
     world: World,
     claims: Claims,
     wakeups: Wakeups,
@@ -46,22 +47,16 @@ async def take_next_within(
     worker: str | None,
     lease: timedelta,
     timeout: float | timedelta | None,
-    turn_of: Callable[..., Turn[JsonValue]],
-) -> Turn[JsonValue]:
-    """Take the next decision of a queue, waiting for one at most ``timeout``.
-
-    Raises:
-        WaitTimeout: there was none.
-    """
+) -> tuple[Continuation, Lease] | None:
+    """Take the next decision of a queue, waiting for one at most ``timeout``; None where there was none."""
     deadline = deadline_after(timeout)
     async with wakeups.of(world.scope) as woken:
         while True:
             woken.clear()
             taken = await claims.take_next(queue, worker=worker, lease=lease)
             if taken is not None:
-                continuation, held = taken
-                return turn_of(continuation, continuation.resume_payload, held, lease)
+                return taken
             left = seconds_left(deadline)
             if left <= 0:
-                raise WaitTimeout("Nothing in this queue is ready to go on with.")
+                return None
             await woken.sleep(min(left, _POLL_SECONDS))

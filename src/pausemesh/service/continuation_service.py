@@ -17,11 +17,10 @@ from pausemesh.core.question import QuestionKind
 from pausemesh.core.stored_event import Stamped
 from pausemesh.core.values import JsonInput, check_aware, check_foreign_id, check_own_id
 from pausemesh.ports import Cipher, Clock, EventStore, Ids, Observer, SchemaValidator, Tokens
-from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.asking import Asking, CreatedContinuation, CreationRequest
-from pausemesh.service.cache import StateCache
 from pausemesh.service.deciding import Deciding, Outcome
 from pausemesh.service.reads import Filters, Page, Reads
+from pausemesh.service.shared import Shared
 from pausemesh.service.sweeper import Sweeper
 from pausemesh.service.transact import Transactor
 from pausemesh.service.world import World
@@ -49,6 +48,7 @@ class ContinuationService:
         policy: Policy | None = None,
         cipher: Cipher | None = None,
         scope: str = DEFAULT_SCOPE,
+        shared: Shared | None = None,
     ) -> None:
         self._world = World(
             store=store,
@@ -61,7 +61,8 @@ class ContinuationService:
             cipher=cipher,
             scope=check_own_id(scope, "/scope"),
         )
-        cache, answers = StateCache(), AnswerChecks(validator)
+        self._shared = shared or Shared(store, validator)
+        cache, answers = self._shared.cache, self._shared.answers
         self._transactor = Transactor(self._world)
         self._asking = Asking(self._world, self._transactor, cache, answers)
         self._deciding = Deciding(self._world, self._transactor, cache, answers)

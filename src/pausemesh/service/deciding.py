@@ -96,7 +96,6 @@ class Deciding:
             caller = principal_of(by, self._world.scope)
             if caller is None:
                 raise InvalidRequest(issues=[Issue("/by", "type", "must be a Principal")])
-            require_may_answer(caller)
             command = Resume(by=caller.actor(), idempotency_key=key, payload=document, shown_digest=digest)
             return await self._decide(continuation_id, command, caller=caller)
 
@@ -177,6 +176,8 @@ def _require_role(caller: Principal, command: Command, state: State) -> None:
     if isinstance(command, Cancel):
         require_may_govern(caller, state.created_by)
         return
+    if isinstance(command, Resume) and command.token_hash is None:
+        require_may_answer(caller)
     is_approval = state.continuation.question.kind is QuestionKind.APPROVAL
     if caller.role is Role.MESSENGER or (caller.role is Role.AGENT and is_approval):
         raise Forbidden

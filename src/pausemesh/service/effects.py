@@ -33,7 +33,14 @@ class Effects:
         self._reads = reads
 
     async def start(
-        self, continuation: Continuation, lease: Lease, *, key: str, kind: str, arguments: Document
+        self,
+        continuation: Continuation,
+        lease: Lease,
+        *,
+        key: str,
+        kind: str,
+        arguments: Document,
+        attempt: str | None = None,
     ) -> tuple[Effect, bool]:
         """Record that an effect is about to happen; return it, and whether the caller is the one to run it."""
         started = Started(
@@ -42,6 +49,7 @@ class Effects:
             arguments=arguments,
             fence=lease.fence,
             worker=lease.worker,
+            attempt=attempt,
         )
         require_action(continuation, started.kind, arguments)
         effect, is_repeat = await self._run(continuation, key, Start(started=started), lease)
@@ -75,9 +83,9 @@ class Effects:
         """Record what somebody found who looked, holding no claim."""
         with self._world.rejections("effect", key):
             caller = principal_of(by, self._world.scope)
+            continuation = await self._reads.inspect(continuation_id)
             if caller is not None:
                 require_admin(caller)
-            continuation = await self._reads.inspect(continuation_id)
             require_claimable(continuation)
             seen = 0 if continuation.claim is None else continuation.claim.fence
             command = await self._resolve_command(

@@ -6,23 +6,28 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar, Unpack, overload
 
 from pausemesh.core import limits
+from pausemesh.core.api_key import ApiKey
 from pausemesh.core.effect import Effect
 from pausemesh.core.envelope import Continuation
+from pausemesh.core.errors import WaitTimeout
 from pausemesh.core.policy import Policy
-from pausemesh.core.principal import DEFAULT_SCOPE, Principal
+from pausemesh.core.principal import DEFAULT_SCOPE, Principal, Role
 from pausemesh.core.values import JsonInput, JsonValue
 from pausemesh.ports import Cipher, Clock, EventStore, Ids, Observer, SchemaValidator, Tokens
 from pausemesh.records import Lease
 from pausemesh.service.answer_type import answer_type_of
 from pausemesh.service.asking import CreatedContinuation
 from pausemesh.service.asks import Asked, AskOptions, AskRequest
-from pausemesh.service.claiming import Claiming, take_next_within
+from pausemesh.service.changes import Changes
+from pausemesh.service.claiming import Claiming, claim_next_within
 from pausemesh.service.claims import Claims
 from pausemesh.service.continuation_service import ContinuationService
 from pausemesh.service.effects import Effects
+from pausemesh.service.fenced_claims import FencedClaims
+from pausemesh.service.keys import CreatedKey, Keys
+from pausemesh.service.shared import Shared
 from pausemesh.service.turn import Turn
 from pausemesh.service.waiting import Waiting
-from pausemesh.service.wakeups import Wakeups
 
 AnswerT = TypeVar("AnswerT")
 
@@ -47,6 +52,7 @@ class Mesh(ContinuationService):
         policy: Policy | None = None,
         cipher: Cipher | None = None,
         scope: str = DEFAULT_SCOPE,
+        shared: Shared | None = None,
     ) -> None:
         super().__init__(
             store,
@@ -58,11 +64,35 @@ class Mesh(ContinuationService):
             policy=policy,
             cipher=cipher,
             scope=scope,
+            shared=shared,
         )
-        self._wakeups = Wakeups(store)
+        self._wakeups = self._shared.wakeups
         self._effects = Effects(self._world, self._transactor, self._reads)
         self._claims = Claims(self._world, self._transactor, self._reads, self._effects)
         self._waiting = Waiting(self._world, self._reads, self._wakeups)
+        self._changes = Changes(self._world, self._reads, self._wakeups)
+        self._keys = Keys(self._world)
+
+    @property
+    def scope(self) -> str:
+        """The project or tenant that this mesh is confined to."""
+        return self._world.scope
+
+    def in_scope(self, scope: str) -> "Mesh":
+        """Return a mesh over the same store and ports that is confined to another scope; closing either ends both."""
+        world = self._world
+        return Mesh(
+            world.store,
+            clock=world.clock,
+            tokens=world.tokens,
+            ids=world.ids,
+            validator=world.validator,
+            observer=world.observer,
+            policy=world.policy,
+            cipher=world.cipher,
+            scope=scope,
+            shared=self._shared,
+        )
 
     async def wait(self, continuation_id: str, *, timeout: float | timedelta | None = None) -> Continuation:
         """Return a question once it is resumed, cancelled or expired, by whatever process; claims nothing.
@@ -123,16 +153,13 @@ class Mesh(ContinuationService):
         """
 
         async def take() -> Turn[JsonValue]:
-            return await take_next_within(
-                self._world,
-                self._claims,
-                self._wakeups,
-                queue=queue,
-                worker=worker,
-                lease=lease,
-                timeout=timeout,
-                turn_of=self._turn,
+            taken = await claim_next_within(
+                self._world, self._claims, self._wakeups, queue=queue, worker=worker, lease=lease, timeout=timeout
             )
+            if taken is None:
+                raise WaitTimeout("Nothing in this queue is ready to go on with.")
+            continuation, held = taken
+            return self._turn(continuation, continuation.resume_payload, held, lease)
 
         return Claiming(take)
 
@@ -226,6 +253,16 @@ class Mesh(ContinuationService):
             turn_of=self._turn,
         )
 
+    @property
+    def fenced(self) -> FencedClaims:
+        """Claims for callers that hold nothing between two calls, such as those that come over HTTP."""
+        return FencedClaims(self._world, self._reads, self._claims, self._effects, self._wakeups)
+
+    @property
+    def changes(self) -> Changes:
+        """What happens in this scope, as it happens."""
+        return self._changes
+
     async def effects(self, continuation_id: str) -> builtins.list[Effect]:
         """Return the effects of a question's claims, by key.
 
@@ -262,6 +299,51 @@ class Mesh(ContinuationService):
         return await self._effects.resolve(
             continuation_id, key, outcome=outcome, evidence=evidence, result=result, by=by
         )
+
+    async def create_key(
+        self,
+        role: Role | str,
+        *,
+        scope: str | None = None,
+        expires_in: timedelta | None = None,
+        label: str | None = None,
+        by: Principal | None = None,
+    ) -> CreatedKey:
+        """Make an API key and get its text: it is in this answer and in no other.
+
+        Args:
+            role: what its holder may do.
+            scope: where; the mesh's own where it is left out. Keys of all scopes are kept together.
+            expires_in: how long it is valid, at most ten years; without it until it is revoked.
+            label: what a person knows it by; 1 to 200 characters.
+            by: an admin of that scope; the host itself where it is left out.
+
+        Raises:
+            InvalidRequest: a member is not what it must be.
+            Forbidden: the caller is no admin, or one of another scope.
+        """
+        return await self._keys.create(role=role, scope=scope, expires_in=expires_in, label=label, by=by)
+
+    async def keys(self) -> tuple[ApiKey, ...]:
+        """Return the API keys of all scopes, oldest first; also those that expired or were revoked."""
+        return await self._keys.list()
+
+    async def revoke_key(self, key_id: str, *, by: Principal | None = None) -> ApiKey:
+        """Take an API key back for good; a repeat changes nothing and gets the recorded outcome.
+
+        Raises:
+            ApiKeyNotFound: there is none with this id, in the caller's scope.
+            Forbidden: the caller is no admin.
+        """
+        return await self._keys.revoke(key_id, by=by)
+
+    async def authenticate(self, key: object) -> Principal | None:
+        """Return who calls with this text of an API key; None where it is malformed, unknown, revoked or expired."""
+        return await self._keys.principal_of(key)
+
+    async def has_keys(self) -> bool:
+        """Tell whether an API key was ever made, in whatever scope; it stays true when the last one is revoked."""
+        return await self._keys.any_exist()
 
     async def close(self) -> None:
         """Stop what runs in the background; the store is its opener's to close."""
