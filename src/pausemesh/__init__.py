@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pausemesh.adapters.json_schema import JsonSchemaValidator as JsonSchemaValidator
     from pausemesh.adapters.observer import NoopObserver as NoopObserver
     from pausemesh.adapters.tokens import Sha256TokenIssuer as Sha256TokenIssuer
+    from pausemesh.core.api_key import ApiKey as ApiKey
     from pausemesh.core.effect import (
         Effect as Effect,
     )
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     )
     from pausemesh.core.errors import (
         AnswerMismatch as AnswerMismatch,
+    )
+    from pausemesh.core.errors import (
+        ApiKeyNotFound as ApiKeyNotFound,
     )
     from pausemesh.core.errors import (
         ClaimDone as ClaimDone,
@@ -225,6 +229,7 @@ if TYPE_CHECKING:
     )
     from pausemesh.service.continuation_service import ContinuationService as ContinuationService
     from pausemesh.service.deciding import Outcome as Outcome
+    from pausemesh.service.keys import CreatedKey as CreatedKey
     from pausemesh.service.mesh import Mesh as Mesh
     from pausemesh.service.reads import Page as Page
     from pausemesh.service.turn import Turn as Turn
@@ -242,6 +247,7 @@ _HOMES = {
     "JsonSchemaValidator": "pausemesh.adapters.json_schema",
     "NoopObserver": "pausemesh.adapters.observer",
     "Sha256TokenIssuer": "pausemesh.adapters.tokens",
+    "ApiKey": "pausemesh.core.api_key",
     "Effect": "pausemesh.core.effect",
     "EffectStatus": "pausemesh.core.effect",
     "AnswerableBy": "pausemesh.core.envelope",
@@ -253,6 +259,7 @@ _HOMES = {
     "ActionMismatch": "pausemesh.core.errors",
     "AnswerInvalid": "pausemesh.core.errors",
     "AnswerMismatch": "pausemesh.core.errors",
+    "ApiKeyNotFound": "pausemesh.core.errors",
     "ClaimDone": "pausemesh.core.errors",
     "ClaimHeld": "pausemesh.core.errors",
     "ClaimNotFound": "pausemesh.core.errors",
@@ -318,6 +325,7 @@ _HOMES = {
     "BlockingTurn": "pausemesh.service.blocking",
     "ContinuationService": "pausemesh.service.continuation_service",
     "Outcome": "pausemesh.service.deciding",
+    "CreatedKey": "pausemesh.service.keys",
     "Mesh": "pausemesh.service.mesh",
     "Page": "pausemesh.service.reads",
     "Turn": "pausemesh.service.turn",

@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from pausemesh.core.issue import Issue
+from pausemesh.core.tokens import PREFIX
 from pausemesh.core.values import JsonValue
 from pausemesh.records import (
     Appended,
@@ -126,10 +127,10 @@ class Clock(Protocol):
 
 
 class Tokens(Protocol):
-    """Issues resume tokens."""
+    """Issues resume tokens and API keys."""
 
-    def issue(self) -> str:
-        """Return a token of 256 random bits in the form of ``pausemesh.core.tokens``."""
+    def issue(self, prefix: str = PREFIX) -> str:
+        """Return 256 random bits in the form of ``pausemesh.core.tokens``, behind the prefix of what they are for."""
         ...
 
 

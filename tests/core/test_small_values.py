@@ -42,7 +42,7 @@ from pausemesh.core.principal import (
     require_may_create,
     require_may_govern,
 )
-from pausemesh.core.tokens import format_token, hash_token, is_well_formed, same_hash
+from pausemesh.core.tokens import KEY_PREFIX, PREFIX, format_token, hash_token, is_well_formed, same_hash
 from pausemesh.core.values import (
     JsonValue,
     check_aware,
@@ -149,6 +149,14 @@ def test_one_changed_character_makes_a_token_ill_formed(place: int, character: s
 )
 def test_anything_else_is_no_token(bad: object) -> None:
     assert not is_well_formed(bad)
+
+
+@for_all(st.binary(min_size=32, max_size=32), st.sampled_from([PREFIX, KEY_PREFIX]))
+def test_a_token_is_well_formed_behind_its_own_prefix_alone(entropy: bytes, prefix: str) -> None:
+    token = format_token(entropy, prefix)
+    assert is_well_formed(token, prefix)
+    assert not is_well_formed(token, KEY_PREFIX if prefix == PREFIX else PREFIX)
+    assert not is_well_formed(token.removeprefix(prefix), prefix)
 
 
 def test_hashes_are_the_same_or_not_and_an_absent_one_equals_nothing() -> None:

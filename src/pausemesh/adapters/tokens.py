@@ -1,10 +1,10 @@
-"""Draws resume tokens."""
+"""Draws resume tokens and API keys."""
 
 import os
 import secrets
 from typing import Final
 
-from pausemesh.core.tokens import ENTROPY_BYTES, format_token
+from pausemesh.core.tokens import ENTROPY_BYTES, PREFIX, format_token
 
 _TOKENS_PER_DRAW: Final = 64
 
@@ -20,10 +20,10 @@ class Sha256TokenIssuer:
         self._pid = os.getpid()
         self._entropy = b""
 
-    def issue(self) -> str:
-        """Return a new token."""
+    def issue(self, prefix: str = PREFIX) -> str:
+        """Return a new token, or a new key where the prefix is a key's."""
         if len(self._entropy) < ENTROPY_BYTES or self._pid != os.getpid():
             self._pid = os.getpid()
             self._entropy = secrets.token_bytes(ENTROPY_BYTES * _TOKENS_PER_DRAW)
         drawn, self._entropy = self._entropy[:ENTROPY_BYTES], self._entropy[ENTROPY_BYTES:]
-        return format_token(drawn)
+        return format_token(drawn, prefix)

@@ -13,7 +13,8 @@
     ├── Forbidden                      FORBIDDEN
     ├── NotFound                       NOT_FOUND
     │   ├── ContinuationNotFound       CONTINUATION_NOT_FOUND
-    │   └── ClaimNotFound              CLAIM_NOT_FOUND
+    │   ├── ClaimNotFound              CLAIM_NOT_FOUND
+    │   └── ApiKeyNotFound             NOT_FOUND
     ├── Conflict                                              somebody or something was first
     │   ├── TokenAlreadyUsed           TOKEN_ALREADY_USED
     │   ├── ContinuationCancelled      CONTINUATION_CANCELLED
@@ -131,6 +132,10 @@ class ClaimNotFound(NotFound):
     """There is no claim or effect with this id."""
 
     code = "CLAIM_NOT_FOUND"
+
+
+class ApiKeyNotFound(NotFound):
+    """There is no API key with this id."""
 
 
 class Conflict(PauseMeshError):

@@ -47,6 +47,11 @@ LIFETIME_MAX_SECONDS: Final = 7_776_000
 LIFETIME_CEILING_SECONDS: Final = 3_155_760_000
 """The longest maximum that a host may choose: a hundred years."""
 
+KEY_LIFETIME_MAX_SECONDS: Final = 315_360_000
+"""The longest that an API key may be valid, where it expires at all: ten years."""
+
+KEY_LABEL_CHARACTERS: Final = 200
+
 LEASE_SECONDS: Final = 60
 LEASE_MIN_SECONDS: Final = 1
 LEASE_MAX_SECONDS: Final = 86_400

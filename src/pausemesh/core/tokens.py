@@ -1,7 +1,8 @@
-"""The resume token's form: ``pmr_``, 43 base62 characters of 256 random bits, and 6 of their CRC-32.
+"""The form of a credential: a prefix, 43 base62 characters of 256 random bits, and 6 of their CRC-32.
 
-The prefix lets secret scanners find a leaked token, the checksum finds a mistyped one without a look-up. Only the
-SHA-256 of a token is ever stored. Drawing the bits is the Tokens port's work.
+A resume token begins with ``pmr_``, an API key with ``pmk_``. The prefix lets secret scanners find a leaked one, the
+checksum finds a mistyped one without a look-up. Only the SHA-256 of it is ever stored. Drawing the bits is the Tokens
+port's work.
 """
 
 import hashlib
@@ -11,15 +12,16 @@ import zlib
 from typing import Final
 
 PREFIX: Final = "pmr_"
+KEY_PREFIX: Final = "pmk_"
 ENTROPY_BYTES: Final = 32
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
 _ENTROPY_CHARACTERS: Final = 43
 _CHECKSUM_CHARACTERS: Final = 6
-_FORM: Final = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
+_FORM: Final = re.compile(rf"[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
 
 
-def format_token(entropy: bytes) -> str:
+def format_token(entropy: bytes, prefix: str = PREFIX) -> str:
     """Write 32 random bytes as a token of 53 URL-safe characters.
 
     Raises:
@@ -29,14 +31,14 @@ def format_token(entropy: bytes) -> str:
         message = "a token has 32 bytes of entropy"
         raise ValueError(message)
     body = _base62(int.from_bytes(entropy), _ENTROPY_CHARACTERS)
-    return PREFIX + body + _checksum(body)
+    return prefix + body + _checksum(body)
 
 
-def is_well_formed(token: object) -> bool:
-    """Tell whether this can be a token: its form and its checksum are right."""
-    if not isinstance(token, str) or not _FORM.fullmatch(token):
+def is_well_formed(token: object, prefix: str = PREFIX) -> bool:
+    """Tell whether this can be a token: its prefix, its form and its checksum are right."""
+    if not isinstance(token, str) or not token.startswith(prefix) or not _FORM.fullmatch(token, len(prefix)):
         return False
-    body = token[len(PREFIX) : -_CHECKSUM_CHARACTERS]
+    body = token[len(prefix) : -_CHECKSUM_CHARACTERS]
     return token.endswith(_checksum(body))
 
 

@@ -144,6 +144,11 @@ class BlockingMesh(_Twin[Mesh]):
     wait = _blocking(Mesh.wait)
     effects = _blocking(Mesh.effects)
     resolve_effect = _writing(Mesh.resolve_effect)
+    create_key = _writing(Mesh.create_key)
+    keys = _blocking(Mesh.keys)
+    revoke_key = _writing(Mesh.revoke_key)
+    authenticate = _blocking(Mesh.authenticate)
+    has_keys = _blocking(Mesh.has_keys)
     claim = _entered(Mesh.claim, BlockingClaiming)
     claim_next = _entered(Mesh.claim_next, BlockingClaiming)
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Generic, TypeVar
 
-from pausemesh.core import claim, continuation, continuation_events, effect, effect_events
+from pausemesh.core import api_key, claim, continuation, continuation_events, effect, effect_events
 from pausemesh.core.envelope import Continuation, Status
 from pausemesh.core.stored_event import Members, Stamped
 from pausemesh.core.values import JsonValue
@@ -65,6 +65,21 @@ EFFECTS: Final[Noun[effect.Effect, effect_events.Event]] = Noun(
     version_of=lambda state: state.version,
 )
 
+KEYS: Final[Noun[api_key.ApiKey, api_key.Event]] = Noun(
+    name="key",
+    event_type=api_key.event_type,
+    event_members=api_key.event_members,
+    read_event=api_key.read_event,
+    evolve=api_key.evolve,
+    replay=api_key.replay,
+    version_of=lambda state: state.version,
+)
+
+KEYS_SCOPE: Final = ".keys"
+"""Where the keys of all scopes are; no id of ours begins with a full stop, so that nothing else ever is."""
+
+KEYS_CORRELATION: Final = "keys"
+
 
 def continuation_head(state: continuation.State) -> Head:
     """Return what a continuation is found by; the token's hash stays after its use, for honest retries."""
@@ -104,6 +119,12 @@ def effect_head(state: effect.Effect, envelope: Continuation) -> Head:
         correlation=envelope.correlation_id,
         owner=f"{CONTINUATIONS.name}:{envelope.id}",
     )
+
+
+def key_head(state: api_key.ApiKey) -> Head:
+    """Return what a key is found by; all keys have one correlation, so that one look-up tells whether any exists."""
+    active = state.revoked_at is None
+    return Head(kind=KEYS.name, status="active" if active else "revoked", open=active, correlation=KEYS_CORRELATION)
 
 
 def due_of(event: continuation_events.Event) -> Due:
