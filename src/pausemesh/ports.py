@@ -11,11 +11,13 @@ from pausemesh.core.tokens import PREFIX
 from pausemesh.core.values import JsonValue
 from pausemesh.records import (
     Appended,
+    Examined,
     Held,
     Lease,
     Recorded,
     RecordedAudit,
     Refused,
+    Restoring,
     Stream,
     Write,
 )
@@ -113,6 +115,32 @@ class EventStore(Protocol):
         """Give a live lease back; False where it has lapsed, passed on, or is done."""
         ...
 
+    async def list_names(self, after: tuple[str, str] | None = None, limit: int = 50) -> Sequence[tuple[str, str]]:
+        """Return (scope, stream) of all that is stored, be it a head or only events, by these, those past ``after``."""
+        ...
+
+    async def examine(self, refs: Sequence[tuple[str, str]]) -> Sequence[Examined]:
+        """Return what is stored of the streams named by (scope, stream), in that order, all as of one moment."""
+        ...
+
+    async def restore_heads(self, *restorings: Restoring) -> Sequence[bool]:
+        """Write heads anew, claims included, in one commit; each only where what is stored is exactly what was seen.
+
+        Returns:
+            one entry a head: False where it is another one by now, or the stream's events do not end at its version.
+
+        Raises:
+            InvalidRequest: there are none or more than ``limits.WRITES_PER_CALL``, or one is malformed.
+        """
+        ...
+
+    async def check_integrity(self, *, quick: bool = False) -> Sequence[str]:
+        """Return what is wrong with the medium itself, in words without a value; none: nothing was found.
+
+        It reads everything, and may take minutes; ``quick`` leaves out what takes longest.
+        """
+        ...
+
     async def close(self) -> None:
         """Finish what was accepted and let go of everything; a second call does nothing."""
         ...
@@ -203,4 +231,16 @@ class Observer(Protocol):
 
     def observe(self, observation: Observation) -> None:
         """Take note; called on the event loop, so it must not block."""
+        ...
+
+
+class RateLimiter(Protocol):
+    """Counts what callers do; a minute slides, and what was refused counts too."""
+
+    async def take(self, bucket: str, most: int, seconds: float) -> float | None:
+        """Count one call of a bucket that admits ``most`` in any span of so many seconds.
+
+        Returns:
+            None where it is admitted, else the seconds until the next one can be.
+        """
         ...

@@ -161,6 +161,29 @@ class Stream:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """All that is stored under a stream's name, whether its parts fit each other or not.
+
+    ``head`` has no events; None: it is missing or unreadable. ``events`` are by version, at most
+    ``limits.EXAMINED_EVENTS``. ``unreadable`` counts the rows that hold what they cannot hold, and are left out.
+    """
+
+    scope: str
+    stream: str
+    head: Stream | None
+    events: tuple[Recorded, ...]
+    unreadable: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Restoring:
+    """A head, without events, that takes the place of one that was ``seen``; None: there is none."""
+
+    seen: Stream | None
+    head: Stream
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
     """All writes of the call are durable.
 

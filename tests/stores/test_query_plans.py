@@ -12,6 +12,7 @@ from pausemesh.stores.statements import migrations, statement
 PARAMETER = re.compile(r":\w+")
 SORTS_SEQS = "list_events_of_correlation"  # the streams of a correlation have no common order in any index
 SMALL_TABLES = {"list_migrations", "list_schema_objects"}
+LOOKS_AT_ALL = {"count_events"}  # asked by who checks the whole file
 
 
 def names_of_statements() -> list[str]:
@@ -34,7 +35,7 @@ def plan_of(database: apsw.Connection, sql: str) -> list[str]:
     return [str(row[3]) for row in database.execute(f"EXPLAIN QUERY PLAN {sql}", bindings).fetchall()]
 
 
-@pytest.mark.parametrize("name", sorted(set(names_of_statements()) - SMALL_TABLES))
+@pytest.mark.parametrize("name", sorted(set(names_of_statements()) - SMALL_TABLES - LOOKS_AT_ALL))
 def test_every_statement_searches_an_index(database: apsw.Connection, name: str) -> None:
     steps = plan_of(database, statement("sqlite", name))
     assert [step for step in steps if step.startswith("SCAN")] == []
@@ -52,6 +53,8 @@ def test_every_statement_searches_an_index(database: apsw.Connection, name: str)
         ("list_audit_rows", "PRIMARY KEY (scope=? AND (at,id)>(?,?))"),
         ("list_events_after", "INTEGER PRIMARY KEY (rowid>?)"),
         ("list_events_of_scope", "INTEGER PRIMARY KEY (rowid>?)"),
+        ("list_names_of_heads", "PRIMARY KEY ((scope,stream)>(?,?))"),
+        ("list_names_of_events", "COVERING INDEX sqlite_autoindex_events_1 ((scope,stream)>(?,?))"),
         ("take_next_claim", "heads_queued (scope=? AND queue=?)"),
     ],
 )

@@ -68,6 +68,13 @@ DUE_MAX: Final = 100
 APPEND_ATTEMPTS: Final = 40
 """How often one command decides again because somebody else was first; each time the stream has grown."""
 
+EXAMINED_STREAMS: Final = 50
+EXAMINED_EVENTS: Final = 1_000
+"""How many events of one stream are looked at, where it may hold more than it may."""
+
+INTEGRITY_SECONDS: Final = 3_600.0
+"""How long a look at the whole medium may take."""
+
 CACHED_STREAMS: Final = 4_096
 CACHED_BYTES: Final = 64 * 1024 * 1024
 

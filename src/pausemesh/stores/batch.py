@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from pausemesh.core.errors import InvalidRequest, StreamTooLong
-from pausemesh.records import Appended, Due, Reason, Refused, Stream, Write
-from pausemesh.stores.rows import HeadRow, from_micros, to_micros
+from pausemesh.records import Appended, Due, Reason, Refused, Restoring, Stream, Write
+from pausemesh.stores.rows import HeadRow, from_micros, stream_of, to_micros
 
 
 class EventMark(NamedTuple):
@@ -89,6 +89,17 @@ def reason_against(write: Write, head: HeadRow | None, facts: Facts, now: int) -
     if write.silent_since is not None and not _is_silent(write.silent_since, head, facts):
         return Reason.NOT_SILENT
     return None
+
+
+def is_restorable(restoring: Restoring, head: HeadRow | None, facts: Facts) -> bool:
+    """Tell whether a head may be written anew: it is what was seen, and the stream's events end at its version."""
+    wanted = restoring.head
+    if (None if head is None else stream_of(head)) != restoring.seen:
+        return False
+    last, next_one = (
+        facts.find_event(wanted.scope, wanted.stream, version) for version in (wanted.version, wanted.version + 1)
+    )
+    return last is not None and next_one is None
 
 
 def histories(writes: Sequence[Write], heads: Sequence[HeadRow | None], facts: Facts) -> tuple[Stream | None, ...]:

@@ -88,6 +88,20 @@ def check_cursor(after: object, kind: type[str] | type[UUID]) -> None:
         check_name(after[1], "/after")
 
 
+def check_position(after: object) -> None:
+    """Pass where a list of names goes on: None, or a pair of texts.
+
+    Raises:
+        InvalidRequest: it is anything else.
+    """
+    if after is None:
+        return
+    if not isinstance(after, tuple) or len(after) != _PAIR:
+        raise _refusal("/after", "position", "must be (scope, stream), or None")
+    for text in after:
+        check_text(text)
+
+
 def check_seq(seq: object) -> None:
     """Pass a place in the log.
 

@@ -10,8 +10,20 @@ from uuid import UUID
 from pausemesh.core import limits
 from pausemesh.core.errors import ForkedMesh, OutcomeUnknown, StoreClosed
 from pausemesh.ports import Clock
-from pausemesh.records import Appended, CrashPoint, Held, Lease, Recorded, RecordedAudit, Refused, Stream, Write
-from pausemesh.stores.batch import Cleared, histories, judge
+from pausemesh.records import (
+    Appended,
+    CrashPoint,
+    Examined,
+    Held,
+    Lease,
+    Recorded,
+    RecordedAudit,
+    Refused,
+    Restoring,
+    Stream,
+    Write,
+)
+from pausemesh.stores.batch import Cleared, histories, is_restorable, judge
 from pausemesh.stores.lookups import (
     check_cursor,
     check_held,
@@ -20,6 +32,7 @@ from pausemesh.stores.lookups import (
     check_list_of_names,
     check_name,
     check_names,
+    check_position,
     check_refs,
     check_seq,
     check_text,
@@ -34,11 +47,12 @@ from pausemesh.stores.rows import (
     open_position,
     recorded,
     recorded_audit,
+    restored_head,
     stream_of,
     to_micros,
 )
 from pausemesh.stores.wakeups import Wakeups
-from pausemesh.stores.writes import check_writes
+from pausemesh.stores.writes import check_restorings, check_writes
 
 
 class MemoryEventStore:
@@ -236,6 +250,29 @@ class MemoryEventStore:
             tables.put_head(head._replace(holder=None, lease_until=None))
             return True
 
+    async def list_names(self, after: tuple[str, str] | None = None, limit: int = 50) -> Sequence[tuple[str, str]]:
+        """Return (scope, stream) of all streams, by these, those past ``after``."""
+        with self._use() as tables:
+            check_position(after)
+            check_limit(limit)
+            return tables.names(after or ("", ""), limit)
+
+    async def examine(self, refs: Sequence[tuple[str, str]]) -> Sequence[Examined]:
+        """Return what is stored of the streams named by (scope, stream), in that order."""
+        with self._use() as tables:
+            return [tables.examine(*ref) for ref in check_refs(refs)]
+
+    async def restore_heads(self, *restorings: Restoring) -> Sequence[bool]:
+        """Write heads anew, each only where what is stored is exactly what was seen."""
+        with self._use() as tables:
+            check_restorings(restorings)
+            return [self._restore(restoring, tables) for restoring in restorings]
+
+    async def check_integrity(self, *, quick: bool = False) -> Sequence[str]:  # noqa: ARG002 - memory has no medium
+        """Return nothing."""
+        with self._use():
+            return []
+
     async def close(self) -> None:
         """End what listens and refuse what comes later."""
         self._refuse_fork()
@@ -270,6 +307,13 @@ class MemoryEventStore:
     def _find_held(self, held: Lease, now: int) -> HeadRow | None:
         head = self._tables.find_head(held.scope, held.stream)
         return head if head is not None and head.fence == held.fence and head.is_held(now) else None
+
+    def _restore(self, restoring: Restoring, tables: MemoryTables) -> bool:
+        head = restoring.head
+        if not is_restorable(restoring, tables.find_head(head.scope, head.stream), tables):
+            return False
+        tables.put_head(restored_head(head))
+        return True
 
     def _hand_over(self, head: HeadRow, worker: str, now: int, lease: timedelta) -> Lease:
         taken = head._replace(

@@ -5,8 +5,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest
-from pausemesh.records import Stream, Write
+from pausemesh.records import Examined, Stream, Write
 from pausemesh.stores.batch import EventMark
 from pausemesh.stores.rows import (
     AuditLogRow,
@@ -15,6 +16,8 @@ from pausemesh.stores.rows import (
     audit_row,
     changed_head,
     created_head,
+    recorded,
+    stream_of,
     whole_stream,
 )
 
@@ -59,6 +62,21 @@ class MemoryTables:
     def find_stream(self, head: HeadRow) -> Stream:
         """Return a stream with all its events."""
         return whole_stream(head, self._events[head.scope, head.stream], self._most_events)
+
+    def names(self, after: _Key, limit: int) -> list[_Key]:
+        """Return the names of streams past one, by these."""
+        return heapq.nsmallest(limit, (name for name in self._heads if name > after))
+
+    def examine(self, scope: str, stream: str) -> Examined:
+        """Return what is stored of a stream."""
+        head = self.find_head(scope, stream)
+        events = self._events.get((scope, stream), [])[: limits.EXAMINED_EVENTS]
+        return Examined(
+            scope=scope,
+            stream=stream,
+            head=None if head is None else stream_of(head),
+            events=tuple([recorded(row) for row in events]),
+        )
 
     def find_last_seq(self) -> int:
         """Return the greatest seq, 0 where there is none."""

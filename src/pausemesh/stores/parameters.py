@@ -32,6 +32,16 @@ def check_fault(fault: object) -> None:
         raise _refusal("/fault", "must be callable, or None")
 
 
+def check_flag(flag: object) -> None:
+    """Pass True or False.
+
+    Raises:
+        InvalidRequest: it is neither.
+    """
+    if type(flag) is not bool:
+        raise _refusal("/create", "must be True or False")
+
+
 def check_max_events(count: object) -> None:
     """Pass how many events a stream may hold.
 

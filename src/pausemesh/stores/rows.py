@@ -152,6 +152,32 @@ def changed_head(row: HeadRow, write: Write, head: Head, now: int) -> HeadRow:
     )
 
 
+def restored_head(stream: Stream) -> HeadRow:
+    """Return the head of a stream as it is stored, its claim included."""
+    head, claim = stream.head, stream.claim
+    return HeadRow(
+        stream.scope,
+        stream.stream,
+        stream.version,
+        head.kind,
+        head.status,
+        int(head.open),
+        head.correlation,
+        head.owner,
+        head.trace,
+        head.queue,
+        head.token_hash,
+        _maybe_micros(head.due_at),
+        to_micros(stream.created_at),
+        to_micros(stream.updated_at),
+        claim.holder,
+        claim.fence,
+        _maybe_micros(claim.lease_until),
+        _maybe_micros(claim.done_at),
+        claim.attempts,
+    )
+
+
 def audit_row(scope: str, at: int, row: AuditRow) -> AuditLogRow:
     """Return an audit row as it is stored."""
     return AuditLogRow(

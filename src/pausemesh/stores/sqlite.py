@@ -12,7 +12,19 @@ import apsw
 from pausemesh.core import limits
 from pausemesh.core.errors import ForkedMesh, StoreClosed, StoreUnavailable
 from pausemesh.ports import Clock
-from pausemesh.records import Appended, CrashPoint, Held, Lease, Recorded, RecordedAudit, Refused, Stream, Write
+from pausemesh.records import (
+    Appended,
+    CrashPoint,
+    Examined,
+    Held,
+    Lease,
+    Recorded,
+    RecordedAudit,
+    Refused,
+    Restoring,
+    Stream,
+    Write,
+)
 from pausemesh.stores.calls import Call, Inbox
 from pausemesh.stores.lookups import (
     check_cursor,
@@ -22,6 +34,7 @@ from pausemesh.stores.lookups import (
     check_list_of_names,
     check_name,
     check_names,
+    check_position,
     check_refs,
     check_seq,
     check_text,
@@ -29,6 +42,7 @@ from pausemesh.stores.lookups import (
 from pausemesh.stores.parameters import (
     check_clock,
     check_fault,
+    check_flag,
     check_max_events,
     check_readers,
     check_seconds,
@@ -38,12 +52,12 @@ from pausemesh.stores.rows import audit_position, open_position, to_micros
 from pausemesh.stores.sqlite_connection import check_library
 from pausemesh.stores.sqlite_file import SqliteFile
 from pausemesh.stores.sqlite_poller import SqlitePoller
-from pausemesh.stores.sqlite_reader import SqliteReader
+from pausemesh.stores.sqlite_reader import CALLS_PER_SNAPSHOT, SqliteReader
 from pausemesh.stores.sqlite_reads import SqliteReads
 from pausemesh.stores.sqlite_writer import SqliteWriter
 from pausemesh.stores.sqlite_writes import SqliteWrites
 from pausemesh.stores.wakeups import Wakeups
-from pausemesh.stores.writes import check_writes
+from pausemesh.stores.writes import check_restorings, check_writes
 
 T = TypeVar("T")
 
@@ -63,6 +77,7 @@ class SqliteEventStore:
         max_events_per_stream: int,
         call_seconds: float,
         readers: int,
+        create: bool,
         fault: Callable[[CrashPoint], None] | None,
     ) -> None:
         self._clock = clock
@@ -76,6 +91,7 @@ class SqliteEventStore:
         self._writer = SqliteWriter(
             file,
             clock,
+            create=create,
             most_events=max_events_per_stream,
             seconds=call_seconds,
             wakeups=self._wakeups,
@@ -95,9 +111,10 @@ class SqliteEventStore:
         max_events_per_stream: int = limits.EVENTS_PER_STREAM,
         call_seconds: float = limits.CALL_SECONDS,
         readers: int = 2,
+        create: bool = True,
         fault: Callable[[CrashPoint], None] | None = None,
     ) -> Self:
-        """Open a file, made with its folder and its schema where there is none.
+        """Open a file.
 
         Args:
             path: of the file, on a local disk.
@@ -105,6 +122,8 @@ class SqliteEventStore:
             max_events_per_stream: how many events a stream may hold.
             call_seconds: how long a call waits for other processes before it gives up.
             readers: how many threads read.
+            create: make the file with its folder and its schema where there is none, and bring an older schema up to
+                date; otherwise it must be there as this release makes it.
             fault: called at the named points; what it raises is treated as a failure there.
 
         Raises:
@@ -119,6 +138,7 @@ class SqliteEventStore:
         check_max_events(max_events_per_stream)
         check_seconds(call_seconds)
         check_readers(readers)
+        check_flag(create)
         check_fault(fault)
         check_library(apsw.sqlite_lib_version())
         store = cls(
@@ -127,6 +147,7 @@ class SqliteEventStore:
             max_events_per_stream=max_events_per_stream,
             call_seconds=call_seconds,
             readers=readers,
+            create=create,
             fault=fault,
         )
         await store._start()
@@ -250,6 +271,30 @@ class SqliteEventStore:
         """Give a live lease back."""
         check_held(held)
         return await self._write(lambda step: step.release(held), repeatable=False)
+
+    async def list_names(self, after: tuple[str, str] | None = None, limit: int = 50) -> Sequence[tuple[str, str]]:
+        """Return (scope, stream) of all that is stored, by these, those past ``after``."""
+        check_position(after)
+        check_limit(limit)
+        return await self._read(lambda step: step.list_names(after or ("", ""), limit))
+
+    async def examine(self, refs: Sequence[tuple[str, str]]) -> Sequence[Examined]:
+        """Return what is stored of the streams named by (scope, stream), in that order, all in one snapshot."""
+        wanted = check_refs(refs)
+        return await self._read(lambda step: [step.examine(*ref) for ref in wanted])
+
+    async def restore_heads(self, *restorings: Restoring) -> Sequence[bool]:
+        """Write heads anew in one commit, each only where what is stored is exactly what was seen."""
+        check_restorings(restorings)
+        return await self._write(lambda step: step.restore(restorings), weight=len(restorings), repeatable=False)
+
+    async def check_integrity(self, *, quick: bool = False) -> Sequence[str]:
+        """Return what SQLite says of its file, and whether an event's number is missing."""
+        self._refuse_fork()
+        work: Call[SqliteReads, list[str]] = Call(
+            lambda step: step.check_integrity(quick=quick), seconds=limits.INTEGRITY_SECONDS, weight=CALLS_PER_SNAPSHOT
+        )
+        return await self._reading.ask(work)
 
     async def close(self) -> None:
         """Finish what was accepted, then let go of the file: the readers first, the writer last."""

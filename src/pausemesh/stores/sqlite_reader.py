@@ -14,7 +14,8 @@ from pausemesh.stores.statements import statement
 
 _BEGIN: Final = statement("sqlite", "begin_read")
 _COMMIT: Final = statement("sqlite", "commit")
-_CALLS_PER_SNAPSHOT: Final = 64
+CALLS_PER_SNAPSHOT: Final = 64
+"""A call of this weight gets a snapshot of its own, so that no other waits for it."""
 
 ReadCall: TypeAlias = Call[SqliteReads, Any]
 
@@ -38,7 +39,7 @@ class SqliteReader:
         self.background = Background(self._run, "pausemesh-sqlite-reader")
 
     def _run(self) -> None:
-        while calls := self._inbox.take(_CALLS_PER_SNAPSHOT):
+        while calls := self._inbox.take(CALLS_PER_SNAPSHOT):
             send_replies(self._serve(calls))
         self._drop_connection()
 

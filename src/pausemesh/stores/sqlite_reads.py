@@ -1,11 +1,13 @@
 """What is looked up in a SQLite file."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import apsw
 
+from pausemesh.core import limits
 from pausemesh.core.errors import StoreCorrupt
-from pausemesh.records import Recorded, RecordedAudit, Stream
+from pausemesh.records import Examined, Recorded, RecordedAudit, Stream
 from pausemesh.stores.batch import EventMark
 from pausemesh.stores.rows import (
     Bindings,
@@ -15,7 +17,17 @@ from pausemesh.stores.rows import (
     stream_of,
     whole_stream,
 )
-from pausemesh.stores.sqlite_rows import audit_row_of, count_of, event_of, fetch, head_of, mark_of, time_of
+from pausemesh.stores.sqlite_rows import (
+    Row,
+    audit_row_of,
+    count_of,
+    event_of,
+    fetch,
+    head_of,
+    mark_of,
+    name_of,
+    time_of,
+)
 from pausemesh.stores.statements import statement
 
 _FIND_HEAD: Final = statement("sqlite", "find_head")
@@ -30,6 +42,16 @@ _LIST_AUDIT_ROWS: Final = statement("sqlite", "list_audit_rows")
 _LIST_EVENTS_AFTER: Final = statement("sqlite", "list_events_after")
 _LIST_EVENTS_OF_SCOPE: Final = statement("sqlite", "list_events_of_scope")
 _LIST_EVENTS_OF_CORRELATION: Final = statement("sqlite", "list_events_of_correlation")
+
+
+_LIST_NAMES_OF_HEADS: Final = statement("sqlite", "list_names_of_heads")
+_LIST_NAMES_OF_EVENTS: Final = statement("sqlite", "list_names_of_events")
+_CHECK_INTEGRITY: Final = statement("sqlite", "check_integrity")
+_CHECK_INTEGRITY_QUICKLY: Final = statement("sqlite", "check_integrity_quickly")
+_COUNT_EVENTS: Final = statement("sqlite", "count_events")
+_SOUND: Final = "ok"
+
+RowT = TypeVar("RowT")
 
 
 class SqliteReads:
@@ -114,6 +136,56 @@ class SqliteReads:
         """Return events past a seq, of one correlation's streams."""
         bindings = (scope, correlation, after_seq, limit)
         return self._list_events(_LIST_EVENTS_OF_CORRELATION, bindings)
+
+    def list_names(self, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        """Return the names of all that is stored past one, by these: of heads, and of events without a head.
+
+        Raises:
+            StoreCorrupt: a name cannot be read.
+        """
+        of_both = {
+            name_of(row)
+            for sql in (_LIST_NAMES_OF_HEADS, _LIST_NAMES_OF_EVENTS)
+            for row in fetch(self._cursor, sql, (*after, limit))
+        }
+        return sorted(of_both)[:limit]
+
+    def examine(self, scope: str, stream: str) -> Examined:
+        """Return what is stored of a stream, without the rows that cannot be read."""
+        heads, no_heads = self._readable(_FIND_HEAD, (scope, stream), head_of)
+        events, no_events = self._readable(_LIST_EVENTS, (scope, stream, limits.EXAMINED_EVENTS), event_of)
+        return Examined(
+            scope=scope,
+            stream=stream,
+            head=stream_of(heads[0]) if heads else None,
+            events=tuple([recorded(row) for row in events]),
+            unreadable=no_heads + no_events,
+        )
+
+    def check_integrity(self, *, quick: bool) -> list[str]:
+        """Return what SQLite says of its file, and whether numbers of events are missing."""
+        sql = _CHECK_INTEGRITY_QUICKLY if quick else _CHECK_INTEGRITY
+        found = [str(message) for (message,) in fetch(self._cursor, sql) if message != _SOUND]
+        ((events, numbers),) = fetch(self._cursor, _COUNT_EVENTS)
+        if events != numbers:
+            found.append(f"{numbers} numbers were given to events, and {events} events are there.")
+        return found
+
+    def _readable(self, sql: str, bindings: Bindings, read: Callable[[Row], RowT]) -> tuple[list[RowT], int]:
+        """Return the rows that can be read, and how many cannot; a text that is not UTF-8 hides all of them."""
+        found: list[RowT] = []
+        rows: list[Row] | None = None
+        unreadable = 0
+        try:
+            rows = fetch(self._cursor, sql, bindings)
+        except StoreCorrupt:
+            unreadable = 1
+        for row in rows or ():
+            try:
+                found.append(read(row))
+            except StoreCorrupt:
+                unreadable += 1
+        return found, unreadable
 
     def _list_streams(self, sql: str, bindings: Bindings) -> list[Stream]:
         return [stream_of(head_of(row)) for row in fetch(self._cursor, sql, bindings)]

@@ -65,6 +65,7 @@ _AUDIT: Final = _columns(_TEXT, _TIME, _ID, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _
 _CLAIM: Final = _columns(_TEXT, _COUNT, _COUNT)
 _BEAT: Final = _columns(_TIME)
 _LAST_SEQ: Final = _columns(_Column((int, _NONE), (0, _MOST)))
+_NAME: Final = _columns(_TEXT, _TEXT)
 _MIGRATION: Final = _columns(_POSITIVE, _TEXT)
 
 
@@ -89,6 +90,12 @@ def head_of(row: Row) -> HeadRow:
 def event_of(row: Row) -> EventRow:
     """Return a row of ``events``."""
     return EventRow._make(_checked(row, _EVENT))
+
+
+def name_of(row: Row) -> tuple[str, str]:
+    """Return a scope and a stream."""
+    scope, stream = _checked(row, _NAME)
+    return scope, stream
 
 
 def mark_of(row: Row) -> EventMark:

@@ -39,7 +39,8 @@ class SqliteWriter:
     """Takes calls from its inbox, does them in one transaction, and replies once that is durable.
 
     Args:
-        file: what to write to; made where there is none, with its folder.
+        file: what to write to.
+        create: make it with its folder where there is none, and bring an older schema up to date.
         clock: read once in each transaction.
         most_events: how many events a stream may hold.
         seconds: how long a call may wait before it is sent.
@@ -52,6 +53,7 @@ class SqliteWriter:
         file: SqliteFile,
         clock: Clock,
         *,
+        create: bool,
         most_events: int,
         seconds: float,
         wakeups: Wakeups,
@@ -59,6 +61,7 @@ class SqliteWriter:
     ) -> None:
         self._file = file
         self._clock = clock
+        self._create = create
         self._most_events = most_events
         self._seconds = seconds
         self._wakeups = wakeups
@@ -71,7 +74,7 @@ class SqliteWriter:
 
     def _run(self) -> None:
         try:
-            self._create()
+            self._connection = self._open_first()
         except BaseException as error:  # noqa: BLE001 - it is raised where the opening is waited for
             self.opened.set_exception(error)
             return
@@ -80,12 +83,13 @@ class SqliteWriter:
             send_replies(self._serve(calls))
         self._drop_connection()
 
-    def _create(self) -> None:
-        try:
-            Path(self._file.path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreUnavailable(f"The folder cannot be made: {error.strerror}.") from error
-        self._connection = self._open(create=True)
+    def _open_first(self) -> SqliteConnection:
+        if self._create:
+            try:
+                Path(self._file.path).parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreUnavailable(f"The folder cannot be made: {error.strerror}.") from error
+        return self._open(create=self._create)
 
     def _open(self, *, create: bool) -> SqliteConnection:
         connection = SqliteConnection(self._file, seconds=self._seconds, create=create)

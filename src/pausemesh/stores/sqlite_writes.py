@@ -7,8 +7,8 @@ from typing import Final
 import apsw
 
 from pausemesh.core.errors import InvalidRequest, StoreCorrupt
-from pausemesh.records import Appended, CrashPoint, Head, Held, Lease, Refused, Write
-from pausemesh.stores.batch import Cleared, histories, judge
+from pausemesh.records import Appended, CrashPoint, Head, Held, Lease, Refused, Restoring, Write
+from pausemesh.stores.batch import Cleared, histories, is_restorable, judge
 from pausemesh.stores.rows import (
     MICROSECOND,
     Bindings,
@@ -17,6 +17,7 @@ from pausemesh.stores.rows import (
     changed_head,
     created_head,
     from_micros,
+    restored_head,
 )
 from pausemesh.stores.sqlite_connection import SqliteConnection
 from pausemesh.stores.sqlite_reads import SqliteReads
@@ -25,6 +26,7 @@ from pausemesh.stores.statements import statement
 
 _INSERT_HEAD: Final = statement("sqlite", "insert_head")
 _UPDATE_HEAD: Final = statement("sqlite", "update_head")
+_REPLACE_HEAD: Final = statement("sqlite", "replace_head")
 _INSERT_EVENT: Final = statement("sqlite", "insert_event")
 _INSERT_AUDIT_ROW: Final = statement("sqlite", "insert_audit_row")
 _SET_BEAT: Final = statement("sqlite", "set_beat")
@@ -112,6 +114,25 @@ class SqliteWrites:
         """Give a live lease back."""
         bindings = (held.scope, held.stream, held.fence, self._now)
         return self._change(_RELEASE_CLAIM, bindings) is not None
+
+    def restore(self, restorings: Sequence[Restoring]) -> list[bool]:
+        """Write heads anew where they are what was seen; one entry each."""
+        return [self._restore(restoring) for restoring in restorings]
+
+    def _restore(self, restoring: Restoring) -> bool:
+        wanted = restored_head(restoring.head)
+        try:
+            before = self._reads.find_head(wanted.scope, wanted.stream)
+        except StoreCorrupt:
+            return False
+        if not is_restorable(restoring, before, self._reads):
+            return False
+        if before is None:
+            self._cursor.execute(_INSERT_HEAD, wanted)
+        else:
+            scope, stream, *columns = wanted
+            self._cursor.execute(_REPLACE_HEAD, (*columns, scope, stream))
+        return True
 
     def _until(self, lease: timedelta) -> int:
         return self._now + lease // MICROSECOND

@@ -7,7 +7,7 @@ from uuid import UUID
 from pausemesh.core import limits
 from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
-from pausemesh.records import AuditRow, Due, Head, NewEvent, Write
+from pausemesh.records import AuditRow, ClaimColumns, Due, Head, NewEvent, Restoring, Stream, Write
 from pausemesh.stores.lookups import NAME
 from pausemesh.stores.plain_values import is_a, is_count, is_name, is_text, is_time
 
@@ -31,6 +31,24 @@ def check_writes(writes: tuple[Write, ...]) -> None:
             raise InvalidRequest(issues=[Issue(f"/{index}{place}", "write", message)])
     if len(writes) > 1 and len({(write.scope, write.stream) for write in writes}) < len(writes):
         raise InvalidRequest("Each stream can be written once in a call.")
+
+
+def check_restorings(restorings: tuple[Restoring, ...]) -> None:
+    """Pass heads that can be stored.
+
+    Raises:
+        InvalidRequest: there is none or more than ``limits.WRITES_PER_CALL``, one is malformed, or two are of the
+            same stream.
+    """
+    if not 1 <= len(restorings) <= limits.WRITES_PER_CALL:
+        raise InvalidRequest(f"A call has 1 to {limits.WRITES_PER_CALL} heads.")
+    for index, restoring in enumerate(restorings):
+        flaw = next(_flaws_of_restoring(restoring), None)
+        if flaw is not None:
+            place, message = flaw
+            raise InvalidRequest(issues=[Issue(f"/{index}{place}", "restoring", message)])
+    if len({(restoring.head.scope, restoring.head.stream) for restoring in restorings}) < len(restorings):
+        raise InvalidRequest("Each head can be written once in a call.")
 
 
 _TEXT: Final = "must be text without U+0000 and lone surrogates, or None"
@@ -96,6 +114,35 @@ def _flaws_of_event(event: NewEvent, place: str) -> Iterator[_Flaw]:
         yield f"{place}/type", NAME
     if not is_a(event.data, bytes):
         yield f"{place}/data", "must be bytes"
+
+
+def _flaws_of_restoring(restoring: Restoring) -> Iterator[_Flaw]:
+    if not (is_a(restoring, Restoring) and is_a(restoring.head, Stream)):
+        yield "", "must be a Restoring with a Stream"
+        return
+    if not (restoring.seen is None or is_a(restoring.seen, Stream)):
+        yield "/seen", "must be a Stream, or None"
+    stream = restoring.head
+    if not (is_name(stream.scope) and is_name(stream.stream)):
+        yield "/head", f"scope and stream {NAME}"
+    if not (is_count(stream.version) and stream.version > 0):
+        yield "/head/version", "must be an integer from 1"
+    if not (is_time(stream.created_at) and is_time(stream.updated_at)):
+        yield "/head/created_at", "created_at and updated_at must be times with a zone"
+    if not (is_a(stream.head, Head) and is_a(stream.claim, ClaimColumns)):
+        yield "/head", "must have a Head and ClaimColumns"
+        return
+    yield from _flaws_of_head(stream.head)
+    yield from _flaws_of_claim(stream.claim)
+
+
+def _flaws_of_claim(claim: ClaimColumns) -> Iterator[_Flaw]:
+    if not is_text(claim.holder):
+        yield "/head/claim/holder", _TEXT
+    if not (is_count(claim.fence) and is_count(claim.attempts)):
+        yield "/head/claim/fence", "fence and attempts must be integers from 0"
+    if not all(time is None or is_time(time) for time in (claim.lease_until, claim.done_at)):
+        yield "/head/claim/done_at", f"lease_until and done_at {_TIME}"
 
 
 def _flaws_of_head(head: Head) -> Iterator[_Flaw]:

@@ -24,6 +24,7 @@ from pausemesh.testing.conformance_handles import DurableStoreContract, SharedSt
 from pausemesh.testing.conformance_lists import AuditContract, FeedContract, ListContract
 from pausemesh.testing.conformance_malformed import MalformedContract
 from pausemesh.testing.conformance_reasons import ReasonContract
+from pausemesh.testing.conformance_upkeep import UpkeepContract
 
 __all__ = ["DurableStoreContract", "EventStoreContract", "SharedStoreContract"]
 
@@ -37,5 +38,6 @@ class EventStoreContract(
     ListContract,
     AuditContract,
     FeedContract,
+    UpkeepContract,
 ):
     """What every event store must do."""

@@ -128,6 +128,7 @@ class ListContract:
                 store.list_audit(SCOPE, limit=limit),
                 store.feed(0, limit=limit),
                 store.feed_of_correlation(SCOPE, "c", 0, limit=limit),
+                store.list_names(limit=limit),
             ):
                 with pytest.raises(InvalidRequest):
                     await listing

@@ -112,6 +112,18 @@ def _asked_with(store: EventStore, other: Any) -> list[Callable[[], Awaitable[ob
         lambda: store.renew(dataclasses.replace(lease, scope=other), SECOND),
         lambda: store.release(other),
         lambda: store.release(dataclasses.replace(lease, stream=other)),
+        *_kept_up_with(store, other),
+    ]
+
+
+def _kept_up_with(store: EventStore, other: Any) -> list[Callable[[], Awaitable[object]]]:
+    return [
+        lambda: store.list_names(other),
+        lambda: store.list_names((SCOPE, other)),
+        lambda: store.list_names(limit=None if other == 7 else other),  # type: ignore[arg-type]
+        lambda: store.examine([(SCOPE, other)]),
+        lambda: store.examine([other]),
+        lambda: store.restore_heads(other),
     ]
 
 
@@ -147,6 +159,7 @@ class MalformedContract:
             lambda bad: store.load(SCOPE, bad),
             lambda bad: store.load(bad, "a"),
             lambda bad: store.load_many([(SCOPE, "a"), (SCOPE, bad)]),
+            lambda bad: store.examine([(SCOPE, "a"), (SCOPE, bad)]),
             lambda bad: store.list_by_correlation(SCOPE, bad),
             lambda bad: store.list_by_correlation(SCOPE, "c", after=f"a{bad}\0"),
             lambda bad: store.list_by_status(SCOPE, "thing", bad),

@@ -1,0 +1,3 @@
+-- Numbers are given once and never taken back: a rolled back write leaves none behind.
+SELECT count(*), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
+FROM events
