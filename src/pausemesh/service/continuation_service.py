@@ -231,6 +231,7 @@ class ContinuationService:
         correlation_id: str | None = None,
         kind: str | None = None,
         due_before: datetime | None = None,
+        created_by: str | None = None,
         limit: int = limits.PAGE,
         cursor: str | None = None,
     ) -> Page:
@@ -247,6 +248,7 @@ class ContinuationService:
             correlation_id=None if correlation_id is None else check_foreign_id(correlation_id, "/correlationId"),
             kind=None if kind is None else _member(QuestionKind, kind, "/kind"),
             due_before=None if due_before is None else check_aware(due_before, "/dueBefore"),
+            created_by=None if created_by is None else check_foreign_id(created_by, "/createdBy"),
         )
         return await self._reads.page(filters, limit=limit, cursor=cursor)
 

@@ -46,6 +46,7 @@ class Filters:
     correlation_id: str | None = None
     kind: QuestionKind | None = None
     due_before: datetime | None = None
+    created_by: str | None = None
 
     def admit(self, continuation: Continuation) -> bool:
         """Tell whether a continuation is one of them."""
@@ -53,6 +54,7 @@ class Filters:
         return (
             self.status in {None, continuation.status}
             and self.correlation_id in {None, continuation.correlation_id}
+            and self.created_by in {None, continuation.created_by}
             and (self.kind is None or self.kind is continuation.question.kind)
             and (self.due_before is None or (due is not None and due < self.due_before))
         )
@@ -62,7 +64,7 @@ class Filters:
         due = None if self.due_before is None else time_to_text(self.due_before)
         status = None if self.status is None else self.status.value
         kind = None if self.kind is None else self.kind.value
-        return [scope, status, self.correlation_id, kind, due]
+        return [scope, status, self.correlation_id, kind, due, self.created_by]
 
 
 class Reads:

@@ -1,0 +1,128 @@
+"""``pausemesh serve`` and ``pausemesh dev``."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from pausemesh.adapters.clock import SystemClock
+from pausemesh.core.error_base import PauseMeshError
+from pausemesh.core.principal import Role
+from pausemesh.opening import open as open_mesh
+from pausemesh.server.app import create_app, paths
+from pausemesh.server.process import Process, listen
+from pausemesh.server.settings import Settings, SettingsError
+from pausemesh.service.mesh import Mesh
+from pausemesh.stores.memory import MemoryEventStore
+from pausemesh.stores.sqlite import SqliteEventStore
+from pausemesh.telemetry.log import LogObserver, configure_log
+from pausemesh.telemetry.metrics import Metrics
+from pausemesh.telemetry.observers import Observers
+
+_REFUSED = 1
+
+
+def serve(settings: Settings | None = None, *, port_file: Annotated[Path | None, Parameter(show=False)] = None) -> int:
+    """Serve HTTP until SIGTERM or SIGINT."""
+    return _run(settings or Settings(), port_file=port_file, is_dev=False)
+
+
+def dev(settings: Settings | None = None) -> int:
+    """Serve HTTP on this machine, with an admin's key made at the first start."""
+    return _run(settings or Settings(), port_file=None, is_dev=True)
+
+
+def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
+    configure_log(settings.log_level, sys.stderr)
+    try:
+        _refuse_what_is_not_there()
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(settings, port_file=port_file, is_dev=is_dev))
+    except (SettingsError, PauseMeshError, OSError) as error:
+        print(f"pausemesh: {_line_of(error)}", file=sys.stderr)
+        return _REFUSED
+    return 0
+
+
+async def _serve(settings: Settings, *, port_file: Path | None, is_dev: bool) -> None:
+    metrics = Metrics(paths())
+    async with _store(settings) as store:
+        opening = open_mesh(
+            store, policy=settings.policy(), observer=Observers(LogObserver(), metrics), clock=SystemClock()
+        )
+        async with opening as mesh:
+            if is_dev:
+                await _show_key(mesh)
+            if not settings.is_loopback and not await mesh.has_keys():
+                raise SettingsError(
+                    "PAUSEMESH_HOST reaches beyond this machine, and no API key exists: make one with "
+                    "`pausemesh keys create --role admin`"
+                )
+            app = create_app(
+                mesh,
+                readiness_probe=None,
+                metrics=metrics,
+                json_limits=settings.policy().json_limits,
+                mutations_per_minute=settings.mutations_per_minute,
+                is_loopback=settings.is_loopback,
+            )
+            with contextlib.closing(listen(settings.host, settings.port)) as bound:
+                _announce(bound, port_file)
+                process = Process(app, parser=settings.parser, trusted_proxies=settings.trusted_proxies)
+                await process.serve([bound])
+
+
+@contextlib.asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[SqliteEventStore | MemoryEventStore]:
+    clock = SystemClock()
+    store: SqliteEventStore | MemoryEventStore
+    if settings.is_in_memory:
+        store = MemoryEventStore(clock)
+    else:
+        store = await SqliteEventStore.open(settings.database_path, clock)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def _show_key(mesh: Mesh) -> None:
+    """Make an admin's key where none exists, and print it: it is seen here and never again."""
+    if await mesh.has_keys():
+        print("An API key exists already; `pausemesh keys create --role admin` makes another.")
+        return
+    created = await mesh.create_key(role=Role.ADMIN, label="pausemesh dev")
+    print(f"API key (admin), shown once: {created.text}", flush=True)
+
+
+def _announce(bound: socket.socket, port_file: Path | None) -> None:
+    host, port = bound.getsockname()[:2]
+    name = f"[{host}]" if ":" in host else host
+    print(f"PauseMesh listens on http://{name}:{port}", flush=True)
+    if port_file is not None:
+        port_file.write_text(str(port), encoding="ascii")
+
+
+def _refuse_what_is_not_there() -> None:
+    if os.environ.get("PAUSEMESH_DATABASE_URL"):
+        raise SettingsError("PAUSEMESH_DATABASE_URL: this release keeps its data in SQLite alone")
+
+
+def _line_of(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, PauseMeshError):
+        return f"cannot listen: {os.strerror(error.errno)}" if error.errno else "cannot listen"
+    return str(error)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - there is none for Windows
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,1 @@
+"""The HTTP server: one ASGI app over a mesh, and the process that serves it."""

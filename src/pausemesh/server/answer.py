@@ -1,0 +1,65 @@
+"""What an operation gives back, and how it is sent."""
+
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import msgspec
+from starlette.types import Send
+
+from pausemesh.core.document import Document
+from pausemesh.core.envelope import Continuation, envelope_members
+
+JSON: Final = (b"content-type", b"application/json")
+
+_COMMON: Final = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole answer; header names are in lower case."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[bytes, bytes], ...] = (JSON,)
+
+    async def send(self, send: Send) -> None:
+        """Send it."""
+        length = (b"content-length", b"%d" % len(self.body))
+        headers = [*self.headers, *_COMMON, length]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StreamedAnswer:
+    """An answer without an end of its own."""
+
+    parts: AsyncIterator[bytes]
+    headers: tuple[tuple[bytes, bytes], ...]
+    status: int = 200
+
+    async def send(self, send: Send) -> None:
+        """Send it part by part."""
+        headers = [*self.headers, *_COMMON]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        async for part in self.parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def json_answer(members: dict[str, Any], *, status: int = 200) -> Answer:
+    """Return JSON; what ``continuation_members`` gave may be inside."""
+    return Answer(status=status, body=msgspec.json.encode(members))
+
+
+def continuation_members(continuation: Continuation) -> dict[str, Any]:
+    """Return a continuation's JSON, its documents as the very bytes that are stored."""
+    return envelope_members(continuation, _embedded)
+
+
+def _embedded(document: Document) -> msgspec.Raw:
+    return msgspec.Raw(document.data)

@@ -1,0 +1,128 @@
+"""Reading a request's body: bounded in size and time, refused before it is read where that can be known."""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.types import Receive
+
+from pausemesh.core.errors import InvalidRequest, PayloadTooLarge
+from pausemesh.core.issue import Issue
+from pausemesh.core.json_reader import read_json
+from pausemesh.core.limits import JsonLimits
+from pausemesh.server import limits
+from pausemesh.server.errors import RequestTimeout, UnsupportedMediaType
+from pausemesh.server.headers import parameters_of
+
+
+class ClientGone(Exception):
+    """The client went before it had sent everything; nobody is there to be answered."""
+
+
+def require_declared_size(headers: Mapping[bytes, bytes], most: int) -> None:
+    """Pass a body that does not say that it is too large.
+
+    Raises:
+        PayloadTooLarge: it says so.
+    """
+    if int(headers.get(b"content-length", b"0")) > most:
+        raise PayloadTooLarge(limit=most)
+
+
+def require_json(headers: Mapping[bytes, bytes], *, may_be_empty: bool) -> None:
+    """Pass a body of JSON in UTF-8 that is not compressed.
+
+    Raises:
+        UnsupportedMediaType: it is another, or has no media type.
+    """
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise UnsupportedMediaType
+    if b"content-type" not in headers:
+        if may_be_empty and _is_empty(headers):
+            return
+        raise UnsupportedMediaType
+    kind, parameters = parameters_of(headers[b"content-type"].decode("latin-1"))
+    if kind != "application/json" or parameters.get("charset", "utf-8").lower() != "utf-8":
+        raise UnsupportedMediaType
+
+
+async def read_body(receive: Receive, most: int) -> bytes:
+    """Return the body; no more than about ``most`` bytes of it are read.
+
+    Raises:
+        PayloadTooLarge: it is larger.
+        RequestTimeout: nothing came for 10 seconds, or it is not there after 60.
+        ClientGone: the client went.
+    """
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(limits.BODY_SECONDS):
+            while True:
+                async with asyncio.timeout(limits.BODY_IDLE_SECONDS):
+                    message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                part: bytes = message.get("body", b"")
+                size += len(part)
+                if size > most:
+                    raise PayloadTooLarge(limit=most)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        raise RequestTimeout from None
+
+
+def parse_body(raw: bytes, headers: Mapping[bytes, bytes], shape: type[Any], json_limits: JsonLimits) -> Any:
+    """Return a body as its shape; an empty one without a media type counts as ``{}``.
+
+    Raises:
+        InvalidJson: it is not the JSON that is kept here.
+        InvalidRequest: it has not this shape.
+    """
+    if not raw and b"content-type" not in headers:
+        raw = b"{}"
+    value = read_json(
+        raw,
+        dataclasses.replace(
+            json_limits,
+            max_depth=json_limits.max_depth + limits.ENVELOPE_DEPTH,
+            max_values=json_limits.max_values + limits.ENVELOPE_VALUES,
+        ),
+    )
+    return shaped(value, shape)
+
+
+def shaped(value: object, shape: type[Any]) -> Any:
+    """Return plain JSON as a struct; nothing is coerced.
+
+    Raises:
+        InvalidRequest: a member is missing, unknown or of another type; the issue names its place.
+    """
+    try:
+        return msgspec.convert(value, shape, strict=True)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `")
+        raise InvalidRequest(issues=[_issue(message, place.removesuffix("`"), value, shape)]) from None
+
+
+def _issue(message: str, place: str, value: object, shape: type[Any]) -> Issue:
+    path = place.removeprefix("$").replace(".", "/").replace("[", "/").replace("]", "")
+    if "unknown field" in message and isinstance(value, dict):
+        # The name is the caller's own text: only its place is told.
+        return Issue(path, "unknown_member", f"has a member that is none of {', '.join(_names(shape))}")
+    if "missing required field" in message:
+        name = message.partition("`")[2].rpartition("`")[0]
+        return Issue(f"{path}/{name}", "missing", "is required")
+    return Issue(path, "type", message[:1].lower() + message[1:])
+
+
+def _names(shape: type[Any]) -> list[str]:
+    return sorted(field.encode_name for field in msgspec.structs.fields(shape))
+
+
+def _is_empty(headers: Mapping[bytes, bytes]) -> bool:
+    return b"transfer-encoding" not in headers and int(headers.get(b"content-length", b"0")) == 0

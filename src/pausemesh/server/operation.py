@@ -1,0 +1,104 @@
+"""What an operation is: where it stands, what it takes, what it gives, and who may call it."""
+
+import dataclasses
+import enum
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from starlette.types import Receive
+
+from pausemesh.core.errors import Forbidden
+from pausemesh.core.principal import Principal, Role
+from pausemesh.server.answer import Answer, StreamedAnswer
+from pausemesh.server.errors import Unauthenticated
+from pausemesh.server.query import Parameter
+from pausemesh.server.serving import Serving
+from pausemesh.service.mesh import Mesh
+
+ALL_ROLES = frozenset(Role)
+READERS = ALL_ROLES - {Role.MESSENGER}
+WORKERS = frozenset({Role.AGENT, Role.EDITOR, Role.ADMIN})
+
+
+class KeyUse(enum.Enum):
+    """Whether an operation takes an Idempotency-Key."""
+
+    NONE = enum.auto()
+    OPTIONAL = enum.auto()
+    REQUIRED = enum.auto()
+
+
+class Access(enum.Enum):
+    """Who may call at all."""
+
+    PUBLIC = enum.auto()
+    """Anybody, always."""
+    OPEN = enum.auto()
+    """A principal, or nobody in particular while the server is open."""
+    KEYED = enum.auto()
+    """A principal, always."""
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Call:
+    """One request that passed every check that needs no look at the data."""
+
+    serving: Serving
+    mesh: Mesh
+    principal: Principal | None
+    path: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Any
+    idempotency_key: str | None
+    headers: Mapping[bytes, bytes]
+    receive: Receive
+
+    def require_role(self, roles: frozenset[Role]) -> None:
+        """Pass a principal of one of the roles, and nobody in particular.
+
+        Raises:
+            Forbidden: it is of another.
+        """
+        if self.principal is not None and self.principal.role not in roles:
+            raise Forbidden
+
+    @property
+    def known(self) -> Principal:
+        """Who calls, where it cannot be nobody.
+
+        Raises:
+            Unauthenticated: it is.
+        """
+        if self.principal is None:
+            raise Unauthenticated
+        return self.principal
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Answer | StreamedAnswer]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """An operation of the HTTP interface; the OpenAPI document is made from these.
+
+    ``gives`` maps each status of success to the shape of its body, None: none. ``problems`` are the codes that it
+    adds to those that every operation can answer with. ``links`` name what a client can do with what it got.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handle: Handler
+    tag: str
+    about: str = ""
+    access: Access = Access.OPEN
+    takes: type[Any] | None = None
+    parameters: tuple[Parameter, ...] = ()
+    key: KeyUse = KeyUse.NONE
+    takes_token: bool = False
+    is_limited: bool = False
+    gives: Mapping[int, type[Any] | None] = dataclasses.field(default_factory=dict)
+    media_type: str = "application/json"
+    problems: tuple[str, ...] = ()
+    links: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,97 @@
+"""uvicorn's two HTTP parsers behind the strict head, with a limit on how long a head may take."""
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from pausemesh.server import limits
+from pausemesh.server.problems import TITLES, type_of
+from pausemesh.server.strict_head import Refusal, StrictHead
+
+_REASONS: Final = {
+    400: b"Bad Request",
+    408: b"Request Timeout",
+    414: b"URI Too Long",
+    431: b"Request Header Fields Too Large",
+}
+
+
+if TYPE_CHECKING:
+    _Parser = HttpToolsProtocol
+else:
+    _Parser = object
+
+
+class _Strict(_Parser):
+    """Stands before a parser: passes on what the strict head lets through, and answers what it refuses."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._strict = StrictHead()
+        self._head_timer: asyncio.TimerHandle | None = None
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        passed = self._strict.feed(data)
+        if passed:
+            self._unwatch()
+            super().data_received(passed)
+        if self._strict.refusal is not None:
+            self._refuse(self._strict.refusal)
+        elif self._strict.is_inside:
+            self._watch()
+
+    def _watch(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(limits.HEAD_SECONDS, self._give_up)
+
+    def _unwatch(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        self._head_timer = None
+        self._refuse(Refusal(408, "REQUEST_TIMEOUT"))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._unwatch()
+        if self.transport.is_closing():
+            return
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            # An answer is under way: it ends first, and the connection with it.
+            cycle.keep_alive = False
+            return
+        self.transport.write(_answer(refusal))
+        self.transport.close()
+
+
+def _answer(refusal: Refusal) -> bytes:
+    problem = {
+        "type": type_of(refusal.code),
+        "title": TITLES[refusal.code],
+        "status": refusal.status,
+        "code": refusal.code,
+    }
+    body = msgspec.json.encode(problem)
+    head = (
+        b"HTTP/1.1 %d %s\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n"
+        b"cache-control: no-store\r\nconnection: close\r\n\r\n"
+    )
+    return head % (refusal.status, _REASONS[refusal.status], len(body)) + body
+
+
+class StrictHttpToolsProtocol(_Strict, HttpToolsProtocol):
+    """The faster parser."""
+
+
+class StrictH11Protocol(_Strict, H11Protocol):  # type: ignore[misc]
+    """The parser in Python alone."""

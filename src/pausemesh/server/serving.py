@@ -1,0 +1,123 @@
+"""What all requests to one server share: the meshes of its scopes, its patience, its limits, its counts."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Coroutine
+from typing import Any, Protocol, TypeVar
+
+from starlette.types import Receive
+
+from pausemesh.core.errors import Overloaded
+from pausemesh.core.limits import JsonLimits
+from pausemesh.ports import RateLimiter
+from pausemesh.server import limits
+from pausemesh.server.authentication import Callers
+from pausemesh.service.mesh import Mesh
+from pausemesh.telemetry.metrics import Metrics
+
+T = TypeVar("T")
+
+
+class ReadinessProbe(Protocol):
+    """Knows whether requests can be served; a store is one."""
+
+    async def check_ready(self) -> None:
+        """Pass where everything is as it must be.
+
+        Raises:
+            StoreError: it is not.
+        """
+        ...
+
+
+class Serving:
+    """One server over one mesh."""
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        callers: Callers,
+        limiter: RateLimiter,
+        metrics: Metrics,
+        json_limits: JsonLimits,
+        mutations_per_minute: int,
+        readiness_probe: ReadinessProbe | None,
+    ) -> None:
+        self.callers = callers
+        self.limiter = limiter
+        self.metrics = metrics
+        self.json_limits = json_limits
+        self.mutations_per_minute = mutations_per_minute
+        self.readiness_probe = readiness_probe
+        self.stopping = asyncio.Event()
+        self.in_flight = 0
+        self._mesh = mesh
+        self._meshes: OrderedDict[str, Mesh] = OrderedDict()
+        self._waiting: set[asyncio.Task[Any]] = set()
+
+    def mesh_of(self, scope: str | None) -> Mesh:
+        """Return the mesh of a scope; None: the one that is served."""
+        name = self._mesh.scope if scope is None else scope
+        if name == self._mesh.scope:
+            return self._mesh
+        mesh = self._meshes.get(name)
+        if mesh is None:
+            mesh = self._meshes[name] = self._mesh.in_scope(name)
+            if len(self._meshes) > limits.SCOPES_REMEMBERED:
+                self._meshes.popitem(last=False)
+        self._meshes.move_to_end(name)
+        return mesh
+
+    def require_room(self) -> None:
+        """Pass while not too many requests are worked on.
+
+        Raises:
+            Overloaded: there are.
+        """
+        if self.in_flight > limits.REQUESTS_IN_FLIGHT:
+            raise Overloaded
+
+    async def patiently(self, receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what ``work`` waits for; None where the client goes or the server stops before it is there.
+
+        It takes no thread, and does not count as a request in flight.
+
+        Raises:
+            Overloaded: too many wait.
+        """
+        if len(self._waiting) >= limits.WAITING or self.stopping.is_set():
+            work.close()
+            raise Overloaded
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(_disconnected(receive))
+        self._waiting.add(task)
+        self.in_flight -= 1
+        try:
+            with self.metrics.waiting():
+                await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return await _ended(task)
+        finally:
+            self.in_flight += 1
+            self._waiting.discard(task)
+            task.cancel()
+            gone.cancel()
+
+    def stop(self) -> None:
+        """Let nobody wait any more."""
+        self.stopping.set()
+        for task in self._waiting:
+            task.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _ended(task: "asyncio.Task[T]") -> T | None:
+    """Return what a task gave; None where it was cancelled, or is now."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})
+    return None if task.cancelled() else task.result()
