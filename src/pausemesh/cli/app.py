@@ -5,6 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from pausemesh import __version__
+from pausemesh.cli.operator_commands import register_operator_commands
 
 _EXAMPLES: Final = """Examples:
 
@@ -37,3 +38,5 @@ app: Final = App(
 )
 app.command("pausemesh.cli.demo.command:demo", name="demo", help=_DEMO, help_epilogue=_DEMO_EXAMPLES)
 app.command("pausemesh.cli.version:version", name="version", help="Print the version.", help_epilogue="")
+register_operator_commands(app)
+app.register_install_completion_command(help="Install completion for your shell.", help_epilogue="")

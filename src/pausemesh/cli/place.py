@@ -1,0 +1,116 @@
+"""Where the questions and the keys are: the flags and the environment that say so, read here and nowhere else."""
+
+import contextlib
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from pausemesh import BlockingMesh, InvalidRequest, StoreUnavailable, open_sync
+from pausemesh.cli.local_questions import LocalQuestions, local_principal
+from pausemesh.cli.plain_text import plain
+from pausemesh.cli.questions import Questions
+from pausemesh.core.principal import DEFAULT_SCOPE
+
+DATABASE_PATH: Final = "PAUSEMESH_DATABASE_PATH"
+URL: Final = "PAUSEMESH_URL"
+API_KEY: Final = "PAUSEMESH_API_KEY"
+API_KEY_FILE: Final = "PAUSEMESH_API_KEY_FILE"
+DEFAULT_DATABASE: Final = Path("data/pausemesh.db")
+
+_KEY_FILE_BYTES: Final = 1_024
+
+
+@Parameter(name="*")
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which questions are meant.
+
+    Args:
+        database_path: a SQLite file on this machine; else PAUSEMESH_URL with PAUSEMESH_API_KEY, else
+            PAUSEMESH_DATABASE_PATH, else ./data/pausemesh.db.
+        scope: the project or tenant in a database of this machine, "default" where it is left out; on a server the
+            key says which.
+    """
+
+    database_path: Annotated[Path | None, Parameter(show_default=False)] = None
+    scope: Annotated[str | None, Parameter(show_default=False)] = None
+
+
+HERE: Final = Place()
+
+
+@contextlib.contextmanager
+def open_questions(place: Place) -> Iterator[Questions]:
+    """Open the questions that are meant, for the length of a block.
+
+    Raises:
+        InvalidRequest: the flags and the environment contradict each other.
+        StoreUnavailable: there is no such database.
+    """
+    server = _server(place)
+    if server is not None:
+        from pausemesh.cli.http_questions import HttpQuestions  # noqa: PLC0415 - a local call needs no HTTP client
+
+        if place.scope is not None:
+            raise InvalidRequest("On a server the key decides the scope; leave --scope out.")
+        with HttpQuestions(*server) as questions:
+            yield questions
+        return
+    path, scope = database_path(place.database_path), place.scope or DEFAULT_SCOPE
+    with open_database(path, scope, create=False) as mesh:
+        where = f"{path}, scope {scope}" if scope != DEFAULT_SCOPE else str(path)
+        yield LocalQuestions(mesh, local_principal(scope), where)
+
+
+@contextlib.contextmanager
+def open_database(path: Path, scope: str, *, create: bool) -> Iterator[BlockingMesh]:
+    """Open a database of this machine, for the length of a block; ``create`` makes it, and the folder it is in.
+
+    Raises:
+        StoreUnavailable: it is not there, or cannot be opened.
+    """
+    if create:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"The folder {path.parent} cannot be made: {error.strerror}.") from None
+    elif not path.exists():
+        raise StoreUnavailable(
+            f"There is no database at {path}. Name one with --database-path or {DATABASE_PATH}, or a server with "
+            f"{URL} and {API_KEY}."
+        )
+    with open_sync(path, scope=scope) as mesh:
+        yield mesh
+
+
+def database_path(given: Path | None) -> Path:
+    """Return which database of this machine is meant."""
+    return given or Path(os.environ.get(DATABASE_PATH) or DEFAULT_DATABASE)
+
+
+def _server(place: Place) -> tuple[str, str] | None:
+    """Return the address of the server and the key, where both are set and no database is named by a flag."""
+    url, key = os.environ.get(URL), _api_key()
+    if place.database_path is not None or not url:
+        return None
+    if not key:
+        where = plain(str(database_path(None)))
+        print(f"pausemesh: {API_KEY} is not set, so this is about the database {where}.", file=sys.stderr)
+        return None
+    return url, key
+
+
+def _api_key() -> str | None:
+    key, file = os.environ.get(API_KEY), os.environ.get(API_KEY_FILE)
+    if key or not file:
+        return key
+    try:
+        with Path(file).open(encoding="ascii") as opened:
+            return opened.read(_KEY_FILE_BYTES).strip()
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"The file that {API_KEY_FILE} names cannot be read.") from None

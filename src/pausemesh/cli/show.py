@@ -1,0 +1,46 @@
+"""``pausemesh show``."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from pausemesh.cli.ending import run
+from pausemesh.cli.place import HERE, Place, open_questions
+from pausemesh.cli.sheet import question_sheet, rest_of_sheet
+from pausemesh.cli.terminal import print_json, standard_console
+
+
+def show(
+    id: str,
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json", negative=(), show_default=False)] = False,
+    place: Place = HERE,
+) -> int:
+    """Show everything that is known of a question; nothing is cut.
+
+    Args:
+        id: the question.
+        as_json: print {continuation, events, effects} as JSON; effects are null over HTTP.
+        place: where it is.
+    """
+
+    def work() -> None:
+        with open_questions(place) as questions:
+            continuation = questions.get(id)
+            history, effects = questions.history(id), questions.effects(id)
+        if as_json:
+            print_json(
+                {
+                    "continuation": continuation,
+                    "events": [*history],
+                    "effects": None if effects is None else [*effects],
+                }
+            )
+            return
+        console = standard_console()
+        console.print(question_sheet(continuation, history, datetime.now(UTC)))
+        console.print(rest_of_sheet(continuation, history, effects))
+
+    return run(work, as_json=as_json)
