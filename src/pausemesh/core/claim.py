@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from pausemesh.core.document import STORED_LIMITS, Document
+from pausemesh.core.document import Document
 from pausemesh.core.envelope import ClaimStatus, ClaimView, Continuation, Status
 from pausemesh.core.errors import (
     ActionMismatch,
@@ -20,7 +20,7 @@ from pausemesh.core.errors import (
     UnknownSchemaVersion,
 )
 from pausemesh.core.stored_event import Members, Stamped
-from pausemesh.core.stored_members import text, whole_number
+from pausemesh.core.stored_members import document, text, whole_number
 from pausemesh.core.values import JsonValue
 
 FINISHED_TYPE: Final = "claim.finished"
@@ -99,7 +99,7 @@ def read_finished(type_name: str, _noun_id: str, members: Mapping[str, JsonValue
         return Finished(
             worker=text(members, "worker"),
             fence=whole_number(members, "fence"),
-            result=Document.of(members["result"], STORED_LIMITS),
+            result=document(members, "result"),
         )
     except (KeyError, TypeError, ValueError):
         raise StoreCorrupt("A claim's event cannot be read.") from None

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never, cast
 
-from pausemesh.core.document import STORED_LIMITS, Document
+from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy, actor_to_json, optional_time_to_text
 from pausemesh.core.errors import StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor
 from pausemesh.core.stored_event import Members
-from pausemesh.core.stored_members import read_actor, text, text_or_none
+from pausemesh.core.stored_members import document, read_actor, text, text_or_none
 from pausemesh.core.values import JsonValue, time_from_text
 
 
@@ -141,8 +141,8 @@ def _read_created(noun_id: str, members: Mapping[str, JsonValue]) -> Created:
     return Created(
         id=noun_id,
         correlation_id=text(members, "correlationId"),
-        payload=Document.of(members["payload"], STORED_LIMITS),
-        metadata=Document.of(members["metadata"], STORED_LIMITS),
+        payload=document(members, "payload"),
+        metadata=document(members, "metadata"),
         shown_digest=text(members, "shownDigest"),
         expires_at=None if expires_at is None else time_from_text(expires_at),
         answerable_by=tuple(AnswerableBy(way) for way in cast("list[str]", members["answerableBy"])),
@@ -163,7 +163,7 @@ def _read_resumed(_: str, members: Mapping[str, JsonValue]) -> Resumed:
     return Resumed(
         by=read_actor(members["by"]),
         idempotency_key=text(members, "idempotencyKey"),
-        payload=Document.of(members["payload"], STORED_LIMITS),
+        payload=document(members, "payload"),
     )
 
 

@@ -5,12 +5,12 @@ import enum
 from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
-from pausemesh.core.document import STORED_LIMITS, Document
+from pausemesh.core.document import Document
 from pausemesh.core.envelope import actor_to_json
 from pausemesh.core.errors import StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor
 from pausemesh.core.stored_event import Members
-from pausemesh.core.stored_members import read_actor, text, text_or_none, whole_number
+from pausemesh.core.stored_members import document, read_actor, text, text_or_none, whole_number
 from pausemesh.core.values import JsonValue
 
 
@@ -132,13 +132,13 @@ def _read(type_name: str, members: Mapping[str, JsonValue]) -> Event:
             return Started(
                 key=text(members, "key"),
                 kind=text(members, "kind"),
-                arguments=_document(members["arguments"]),
+                arguments=document(members, "arguments"),
                 fence=whole_number(members, "fence"),
                 worker=text(members, "worker"),
                 attempt=text_or_none(members, "attempt"),
             )
         case "effect.completed":
-            return Completed(fence=whole_number(members, "fence"), result=_document(members["result"]))
+            return Completed(fence=whole_number(members, "fence"), result=document(members, "result"))
         case "effect.failed":
             return Failed(fence=whole_number(members, "fence"))
         case "effect.doubted":
@@ -148,11 +148,7 @@ def _read(type_name: str, members: Mapping[str, JsonValue]) -> Event:
                 resolution=Resolution(text(members, "resolution")),
                 evidence=text(members, "evidence"),
                 by=read_actor(members["by"]),
-                result=_document(members["result"]) if "result" in members else None,
+                result=document(members, "result") if "result" in members else None,
             )
         case _:
             raise UnknownSchemaVersion("An event has a type that is not known.")
-
-
-def _document(value: JsonValue) -> Document:
-    return Document.of(value, STORED_LIMITS)

@@ -53,7 +53,7 @@ def read_stored_event(data: bytes, noun_id: str, version: int) -> dict[str, Json
     """
     try:
         members = decode_canonical(data)
-    except (ValueError, PauseMeshError):
+    except (ValueError, PauseMeshError, RecursionError):
         raise StoreCorrupt(f"An event of version {version} is not JSON.") from None
     if not isinstance(members, dict):
         raise StoreCorrupt(f"An event of version {version} is not an object.")

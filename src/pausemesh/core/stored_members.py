@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from pausemesh.core.document import STORED_LIMITS, Document
+from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.principal import Actor, ActorKind
 from pausemesh.core.values import JsonValue
 
@@ -39,6 +41,20 @@ def whole_number(members: Mapping[str, JsonValue], name: str) -> int:
     if type(value) is not int:
         raise TypeError(name)
     return value
+
+
+def document(members: Mapping[str, JsonValue], name: str) -> Document:
+    """Return a member that may be any JSON.
+
+    Raises:
+        KeyError: it is missing.
+        ValueError: it is JSON that no release would have kept.
+    """
+    try:
+        return Document.of(members[name], STORED_LIMITS)
+    except InvalidRequest:
+        # Not chained: the place of a value is told by its keys.
+        raise ValueError(name) from None
 
 
 def read_actor(value: JsonValue) -> Actor:
