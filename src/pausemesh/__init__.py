@@ -229,6 +229,10 @@ if TYPE_CHECKING:
     )
     from pausemesh.service.continuation_service import ContinuationService as ContinuationService
     from pausemesh.service.deciding import Outcome as Outcome
+    from pausemesh.service.findings import Finding as Finding
+    from pausemesh.service.findings import Flaw as Flaw
+    from pausemesh.service.findings import RebuildReport as RebuildReport
+    from pausemesh.service.findings import VerifyReport as VerifyReport
     from pausemesh.service.keys import CreatedKey as CreatedKey
     from pausemesh.service.mesh import Mesh as Mesh
     from pausemesh.service.reads import Page as Page
@@ -325,6 +329,10 @@ _HOMES = {
     "BlockingTurn": "pausemesh.service.blocking",
     "ContinuationService": "pausemesh.service.continuation_service",
     "Outcome": "pausemesh.service.deciding",
+    "Finding": "pausemesh.service.findings",
+    "Flaw": "pausemesh.service.findings",
+    "RebuildReport": "pausemesh.service.findings",
+    "VerifyReport": "pausemesh.service.findings",
     "CreatedKey": "pausemesh.service.keys",
     "Mesh": "pausemesh.service.mesh",
     "Page": "pausemesh.service.reads",

@@ -72,6 +72,12 @@ EXAMINED_STREAMS: Final = 50
 EXAMINED_EVENTS: Final = 1_000
 """How many events of one stream are looked at, where it may hold more than it may."""
 
+FINDINGS: Final = 1_000
+"""How many findings a check lists at most; it counts them all."""
+
+FENCE_LEAP: Final = 1_000_000
+"""By how much a fence grows where nobody knows any more how far it had come: more claims than were ever handed out."""
+
 INTEGRITY_SECONDS: Final = 3_600.0
 """How long a look at the whole medium may take."""
 

@@ -149,6 +149,8 @@ class BlockingMesh(_Twin[Mesh]):
     revoke_key = _writing(Mesh.revoke_key)
     authenticate = _blocking(Mesh.authenticate)
     has_keys = _blocking(Mesh.has_keys)
+    verify = _blocking(Mesh.verify)
+    rebuild = _writing(Mesh.rebuild)
     claim = _entered(Mesh.claim, BlockingClaiming)
     claim_next = _entered(Mesh.claim_next, BlockingClaiming)
 

@@ -24,9 +24,12 @@ from pausemesh.service.claims import Claims
 from pausemesh.service.continuation_service import ContinuationService
 from pausemesh.service.effects import Effects
 from pausemesh.service.fenced_claims import FencedClaims
+from pausemesh.service.findings import RebuildReport, VerifyReport
 from pausemesh.service.keys import CreatedKey, Keys
+from pausemesh.service.rebuilding import Rebuilding
 from pausemesh.service.shared import Shared
 from pausemesh.service.turn import Turn
+from pausemesh.service.verifying import Verifying
 from pausemesh.service.waiting import Waiting
 
 AnswerT = TypeVar("AnswerT")
@@ -344,6 +347,21 @@ class Mesh(ContinuationService):
     async def has_keys(self) -> bool:
         """Tell whether an API key was ever made, in whatever scope; it stays true when the last one is revoked."""
         return await self._keys.any_exist()
+
+    async def verify(self) -> VerifyReport:
+        """Check all that the store holds, of every scope, against its log; it changes nothing, and may take minutes."""
+        return await Verifying(self._world, self._transactor).verify()
+
+    async def rebuild(self, *, dry_run: bool = False) -> RebuildReport:
+        """Write anew, from the log, the heads of all scopes that differ from it or are missing.
+
+        Whoever uses the store meanwhile is not overwritten. Events are never changed: what is wrong with them stays,
+        and is told.
+
+        Args:
+            dry_run: only tell what would be written.
+        """
+        return await Rebuilding(self._world, self._transactor).rebuild(dry_run=dry_run)
 
     async def close(self) -> None:
         """Stop what runs in the background; the store is its opener's to close."""

@@ -74,12 +74,15 @@ class Transactor:
 
     def stamp(self, noun: Noun[StateT, EventT], noun_id: str, recorded: Recorded) -> Stamped[EventT]:
         """Return a stored event."""
-        data = recorded.data
-        if self._world.cipher is not None:
-            data = self._world.cipher.unseal(data, _context(recorded.scope, recorded.stream, recorded.version))
-        members = read_stored_event(data, noun_id, recorded.version)
+        members = read_stored_event(self.unsealed(recorded), noun_id, recorded.version)
         event = noun.read_event(recorded.type, noun_id, members)
         return Stamped(event=event, version=recorded.version, at=recorded.at, id=recorded.id)
+
+    def unsealed(self, recorded: Recorded) -> bytes:
+        """Return the bytes of a stored event as they were written, before any cipher."""
+        if self._world.cipher is None:
+            return recorded.data
+        return self._world.cipher.unseal(recorded.data, _context(recorded.scope, recorded.stream, recorded.version))
 
     async def run(
         self,

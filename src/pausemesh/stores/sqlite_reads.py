@@ -166,9 +166,9 @@ class SqliteReads:
         """Return what SQLite says of its file, and whether numbers of events are missing."""
         sql = _CHECK_INTEGRITY_QUICKLY if quick else _CHECK_INTEGRITY
         found = [str(message) for (message,) in fetch(self._cursor, sql) if message != _SOUND]
-        ((events, numbers),) = fetch(self._cursor, _COUNT_EVENTS)
-        if events != numbers:
-            found.append(f"{numbers} numbers were given to events, and {events} events are there.")
+        ((events, greatest, numbers),) = fetch(self._cursor, _COUNT_EVENTS)
+        if not events == greatest == numbers:
+            found.append(f"{numbers} numbers were given to events; {events} events are there, the last is {greatest}.")
         return found
 
     def _readable(self, sql: str, bindings: Bindings, read: Callable[[Row], RowT]) -> tuple[list[RowT], int]:
