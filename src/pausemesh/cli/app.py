@@ -6,6 +6,7 @@ from cyclopts import App
 
 from pausemesh import __version__
 from pausemesh.cli.operator_commands import register_operator_commands
+from pausemesh.cli.serving_commands import register_serving_commands
 
 _EXAMPLES: Final = """Examples:
 
@@ -28,7 +29,6 @@ _DEMO_EXAMPLES: Final = """Examples:
 
     pausemesh demo --json
 """
-
 app: Final = App(
     name="pausemesh",
     help="Durable questions for agents: one answer gets through, one worker goes on with it.",
@@ -36,6 +36,7 @@ app: Final = App(
     help_format="plaintext",
     version=__version__,
 )
+register_serving_commands(app)
 app.command("pausemesh.cli.demo.command:demo", name="demo", help=_DEMO, help_epilogue=_DEMO_EXAMPLES)
 app.command("pausemesh.cli.version:version", name="version", help="Print the version.", help_epilogue="")
 register_operator_commands(app)

@@ -66,11 +66,12 @@ async def _serve(settings: Settings, *, port_file: Path | None, is_dev: bool) ->
                 )
             app = create_app(
                 mesh,
-                readiness_probe=None,
+                readiness_probe=store,
                 metrics=metrics,
                 json_limits=settings.policy().json_limits,
                 mutations_per_minute=settings.mutations_per_minute,
                 is_loopback=settings.is_loopback,
+                public_url=settings.public_url,
             )
             with contextlib.closing(listen(settings.host, settings.port)) as bound:
                 _announce(bound, port_file)

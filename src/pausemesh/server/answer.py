@@ -1,8 +1,7 @@
 """What an operation gives back, and how it is sent."""
 
 import dataclasses
-from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from starlette.types import Send
@@ -12,7 +11,7 @@ from pausemesh.core.envelope import Continuation, envelope_members
 
 JSON: Final = (b"content-type", b"application/json")
 
-_COMMON: Final = (
+COMMON: Final = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 )
@@ -29,26 +28,17 @@ class Answer:
     async def send(self, send: Send) -> None:
         """Send it."""
         length = (b"content-length", b"%d" % len(self.body))
-        headers = [*self.headers, *_COMMON, length]
+        headers = [*self.headers, *COMMON, length]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class StreamedAnswer:
-    """An answer without an end of its own."""
-
-    parts: AsyncIterator[bytes]
-    headers: tuple[tuple[bytes, bytes], ...]
-    status: int = 200
+class Sendable(Protocol):
+    """Whatever can be sent as the answer to a request."""
 
     async def send(self, send: Send) -> None:
-        """Send it part by part."""
-        headers = [*self.headers, *_COMMON]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        async for part in self.parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        """Send it whole."""
+        ...
 
 
 def json_answer(members: dict[str, Any], *, status: int = 200) -> Answer:

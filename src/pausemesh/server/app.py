@@ -17,7 +17,8 @@ from pausemesh.server.errors import RouteNotFound
 from pausemesh.server.exchange import Exchange
 from pausemesh.server.loops import running_loops
 from pausemesh.server.operation import Operation
-from pausemesh.server.routes import claims, continuations, health
+from pausemesh.server.routes import claims, continuations, events, health
+from pausemesh.server.routes.docs import docs_operations
 from pausemesh.server.serving import ReadinessProbe, Serving
 from pausemesh.service.mesh import Mesh
 from pausemesh.telemetry.metrics import Metrics
@@ -25,7 +26,9 @@ from pausemesh.telemetry.metrics import Metrics
 OPERATIONS: Final[tuple[Operation, ...]] = (
     *continuations.OPERATIONS,
     *claims.OPERATIONS,
+    *events.OPERATIONS,
     *health.OPERATIONS,
+    *docs_operations(lambda: OPERATIONS),
 )
 
 
@@ -72,6 +75,7 @@ def create_app(
     json_limits: JsonLimits | None = None,
     mutations_per_minute: int = limits.MUTATIONS_PER_MINUTE,
     is_loopback: bool = False,
+    public_url: str | None = None,
 ) -> PauseMeshApp:
     """Return the HTTP interface of a mesh.
 
@@ -84,6 +88,7 @@ def create_app(
         json_limits: the policy's, if it is not the default one; ``max_bytes`` bounds bodies, too.
         mutations_per_minute: how many answers an operator may give.
         is_loopback: the app is reached from this machine alone; it is then open until the first API key exists.
+        public_url: where clients reach it, for what describes it.
     """
     serving = Serving(
         mesh,
@@ -93,6 +98,7 @@ def create_app(
         json_limits=json_limits or JsonLimits(),
         mutations_per_minute=mutations_per_minute,
         readiness_probe=readiness_probe,
+        public_url=public_url,
     )
     return PauseMeshApp(serving)
 

@@ -74,6 +74,7 @@ class Endpoint:
             idempotency_key=key,
             headers=headers,
             receive=receive,
+            root=scope.get("root_path", ""),
         )
 
     async def _identify(self, operation: Operation, scope: Scope) -> Principal | None:

@@ -9,7 +9,7 @@ from starlette.types import Receive
 
 from pausemesh.core.errors import Forbidden
 from pausemesh.core.principal import Principal, Role
-from pausemesh.server.answer import Answer, StreamedAnswer
+from pausemesh.server.answer import Sendable
 from pausemesh.server.errors import Unauthenticated
 from pausemesh.server.query import Parameter
 from pausemesh.server.serving import Serving
@@ -52,6 +52,7 @@ class Call:
     idempotency_key: str | None
     headers: Mapping[bytes, bytes]
     receive: Receive
+    root: str
 
     def require_role(self, roles: frozenset[Role]) -> None:
         """Pass a principal of one of the roles, and nobody in particular.
@@ -74,7 +75,7 @@ class Call:
         return self.principal
 
 
-Handler: TypeAlias = Callable[[Call], Awaitable[Answer | StreamedAnswer]]
+Handler: TypeAlias = Callable[[Call], Awaitable[Sendable]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """What all requests to one server share: the meshes of its scopes, its patience, its limits, its counts."""
 
 import asyncio
+import contextlib
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol, TypeVar
 
 from starlette.types import Receive
@@ -43,6 +44,7 @@ class Serving:
         json_limits: JsonLimits,
         mutations_per_minute: int,
         readiness_probe: ReadinessProbe | None,
+        public_url: str | None,
     ) -> None:
         self.callers = callers
         self.limiter = limiter
@@ -50,8 +52,10 @@ class Serving:
         self.json_limits = json_limits
         self.mutations_per_minute = mutations_per_minute
         self.readiness_probe = readiness_probe
+        self.public_url = public_url
         self.stopping = asyncio.Event()
         self.in_flight = 0
+        self.subscribers = 0
         self._mesh = mesh
         self._meshes: OrderedDict[str, Mesh] = OrderedDict()
         self._waiting: set[asyncio.Task[Any]] = set()
@@ -90,7 +94,7 @@ class Serving:
             work.close()
             raise Overloaded
         task = asyncio.ensure_future(work)
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(disconnected(receive))
         self._waiting.add(task)
         self.in_flight -= 1
         try:
@@ -103,6 +107,24 @@ class Serving:
             task.cancel()
             gone.cancel()
 
+    @contextlib.contextmanager
+    def subscribed(self) -> Iterator[None]:
+        """Count a client that follows what happens.
+
+        Raises:
+            Overloaded: too many do, or the server stops.
+        """
+        if self.subscribers >= limits.SUBSCRIBERS or self.stopping.is_set():
+            raise Overloaded
+        self.subscribers += 1
+        self.in_flight -= 1
+        try:
+            with self.metrics.subscribed():
+                yield
+        finally:
+            self.in_flight += 1
+            self.subscribers -= 1
+
     def stop(self) -> None:
         """Let nobody wait any more."""
         self.stopping.set()
@@ -110,7 +132,8 @@ class Serving:
             task.cancel()
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -1,7 +1,7 @@
 """What happens in a scope, as it happens: ids, statuses and versions, never a payload."""
 
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from pausemesh.core import limits
@@ -72,7 +72,7 @@ class Changes:
             raise InvalidCursor
         return seq
 
-    async def after(self, seq: int) -> AsyncIterator[tuple[Change, ...]]:
+    async def after(self, seq: int) -> AsyncGenerator[tuple[Change, ...]]:
         """Yield batches of what was committed after ``seq``, now and as it comes; an empty one now and then."""
         async with self._wakeups.of(self._world.scope) as woken:
             while True:

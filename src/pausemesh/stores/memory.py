@@ -186,6 +186,15 @@ class MemoryEventStore:
             rows = tables.log_of_correlation(scope, correlation, after_seq, limit)
             return [recorded(row) for row in rows]
 
+    async def check_ready(self) -> None:
+        """Pass until it is closed.
+
+        Raises:
+            StoreClosed: it is.
+        """
+        with self._use():
+            pass
+
     async def last_seq(self) -> int:
         """Return the greatest seq, 0 where there is none."""
         with self._use() as tables:

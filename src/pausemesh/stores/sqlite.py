@@ -228,6 +228,16 @@ class SqliteEventStore:
         check_limit(limit)
         return await self._read(lambda step: step.feed_of_correlation(scope, correlation, after_seq, limit))
 
+    async def check_ready(self) -> None:
+        """Pass where the file is in its place with exactly the schema of this release, and can be read.
+
+        Raises:
+            StoreError: it is not.
+        """
+        if self._closed:
+            raise StoreClosed
+        await self._read(SqliteReads.check_schema)
+
     async def last_seq(self) -> int:
         """Return the greatest seq that is committed, 0 where there is none."""
         return await self._read(SqliteReads.find_last_seq)

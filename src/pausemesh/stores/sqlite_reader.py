@@ -73,7 +73,7 @@ class SqliteReader:
         if self._connection is None:
             self._connection = SqliteConnection(self._file, seconds=self._seconds, read_only=True)
             if self._file.was_replaced:
-                verify_schema(self._connection)
+                verify_schema(self._connection.cursor)
         return self._connection
 
     def _drop_connection(self) -> None:

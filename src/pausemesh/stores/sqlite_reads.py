@@ -28,6 +28,7 @@ from pausemesh.stores.sqlite_rows import (
     name_of,
     time_of,
 )
+from pausemesh.stores.sqlite_schema import verify_schema
 from pausemesh.stores.statements import statement
 
 _FIND_HEAD: Final = statement("sqlite", "find_head")
@@ -78,6 +79,14 @@ class SqliteReads:
         """Return the last beat of a stream in microseconds."""
         rows = fetch(self._cursor, _FIND_BEAT, (scope, stream))
         return time_of(rows[0]) if rows else None
+
+    def check_schema(self) -> None:
+        """Pass the schema of this release and no other.
+
+        Raises:
+            SchemaError: it is another.
+        """
+        verify_schema(self._cursor)
 
     def find_last_seq(self) -> int:
         """Return the greatest seq, 0 where there is none."""

@@ -1,5 +1,6 @@
 """The schema of a SQLite file: made, brought up to date, and compared object by object."""
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -46,16 +47,16 @@ def prepare_schema(connection: SqliteConnection, clock: Clock, fault: Callable[[
         connection.cursor.execute(_COMMIT)
 
 
-def verify_schema(connection: SqliteConnection) -> None:
+def verify_schema(cursor: apsw.Cursor) -> None:
     """Pass a file that has exactly the schema of this release.
 
     Raises:
         SchemaError: it has not.
     """
     with translated():
-        if pending(migrations("sqlite"), _ledger(connection.cursor)):
+        if pending(migrations("sqlite"), _ledger(cursor)):
             raise SchemaMissing("A migration was not applied.")
-        _verify(connection.cursor)
+        _verify(cursor)
 
 
 def _migrate(connection: SqliteConnection, clock: Clock, fault: Callable[[CrashPoint], None] | None) -> None:
@@ -94,6 +95,7 @@ def _objects(cursor: apsw.Cursor) -> Objects:
     return {(str(kind), str(name)): str(sql) for kind, name, sql in fetch(cursor, _LIST_SCHEMA_OBJECTS)}
 
 
+@functools.cache
 def _expected_objects() -> Objects:
     """Return what the migrations make of an empty database."""
     fresh = apsw.Connection(":memory:")

@@ -98,7 +98,7 @@ class SqliteWriter:
             if create:
                 prepare_schema(connection, self._clock, self._fault)
             else:
-                verify_schema(connection)
+                verify_schema(connection.cursor)
         except BaseException:
             connection.close()
             raise
