@@ -1,5 +1,6 @@
 """Answering one question: with what a script gives, or with what a person types after having seen it whole."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
@@ -36,10 +37,20 @@ _INTERRUPTED: Final[Problem] = {"title": "Interrupted while the answer was sent.
 class Answering:
     """One question as it was found, and the answer on its way to it under one idempotency key."""
 
-    def __init__(self, questions: Questions, continuation: JsonObject, key: str) -> None:
+    def __init__(
+        self,
+        questions: Questions,
+        continuation: JsonObject,
+        key: str,
+        *,
+        typed: Callable[[str], str] = input,
+        pause: Callable[[float], object] = time.sleep,
+    ) -> None:
         self._questions = questions
         self._continuation = continuation
         self._key = key
+        self._typed = typed
+        self._pause = pause
 
     @property
     def id(self) -> str:
@@ -57,11 +68,13 @@ class Answering:
         Raises:
             Refused: it does not count; or it is not known whether it does, and the text says how to find out.
         """
-        digest = digest or self._digest()
+        seen = digest or self._digest()
+
+        def request() -> JsonObject:
+            return self._questions.answer(self.id, idempotency_key=self._key, payload=payload, shown_digest=seen)
+
         try:
-            return settle(
-                lambda: self._questions.answer(self.id, idempotency_key=self._key, payload=payload, shown_digest=digest)
-            )
+            return settle(request, pause=self._pause)
         except KeyboardInterrupt:
             raise self._unknown(
                 {"title": "Interrupted while the answer was sent.", "code": "OUTCOME_UNKNOWN"}
@@ -71,7 +84,7 @@ class Answering:
                 raise self._unknown(refusal.problem) from None
             raise
 
-    def ask(self, console: Console, *, confirmed: bool, typed: Callable[[str], str] = input) -> JsonObject | None:
+    def ask(self, console: Console, *, confirmed: bool) -> JsonObject | None:
         """Show the question, ask for an answer until it is accepted, and return the outcome; None: not confirmed.
 
         Raises:
@@ -80,7 +93,7 @@ class Answering:
         """
         self._require_open()
         self.show(console)
-        dialogue = Dialogue(console, _schema_of(self._continuation), typed=typed)
+        dialogue = Dialogue(console, _schema_of(self._continuation), typed=self._typed)
         wanted = dialogue.fields
         while True:
             dialogue.ask(wanted)
@@ -94,10 +107,10 @@ class Answering:
                 console.print(_wrong(refusal))
                 wanted = failing(dialogue.fields, [path for path, _ in refusal.issues])
 
-    def confirm(self, console: Console, payload: JsonValue, *, typed: Callable[[str], str] = input) -> bool:
+    def confirm(self, console: Console, payload: JsonValue) -> bool:
         """Show the question and an answer that was given, and ask whether it is to be sent."""
         self.show(console)
-        return ask_to_send(console, payload, self._warning(payload), typed=typed) is Word.YES
+        return ask_to_send(console, payload, self._warning(payload), typed=self._typed) is Word.YES
 
     def _require_open(self) -> None:
         """Refuse before anything is typed what cannot be answered here."""

@@ -77,8 +77,9 @@ class HttpQuestions:
         """Return its events."""
         return objects_in(self._call("GET", _path(continuation_id, "events")).get("events"))
 
-    def effects(self, continuation_id: str) -> None:
-        """Return nothing: there is no route that tells of effects without holding their claim."""
+    def effects(self, continuation_id: str) -> list[JsonObject] | None:  # noqa: ARG002 - as the port has it
+        """Return None: no route tells of effects to who does not hold their claim."""
+        return None
 
     def answer(
         self, continuation_id: str, *, idempotency_key: str, payload: JsonValue, shown_digest: str
@@ -111,7 +112,7 @@ class HttpQuestions:
                 content = _read(response)
         except _NEVER_SENT:
             raise unreachable() from None
-        except httpx2.TransportError:
+        except httpx2.RequestError:
             raise lost(changes=changes) from None
         if response.status_code == _SUCCESS and isinstance(content, dict):
             return content
@@ -121,7 +122,7 @@ class HttpQuestions:
 def _read(response: httpx2.Response) -> JsonValue:
     """Return the JSON of an answer; None where it is none within the limits."""
     data = bytearray()
-    for chunk in response.iter_raw():
+    for chunk in response.iter_bytes():
         data += chunk
         if len(data) > _ANSWER_LIMITS.max_bytes:
             return None

@@ -25,7 +25,8 @@ def question_sheet(continuation: JsonObject, history: list[JsonObject], now: dat
 
 def rest_of_sheet(continuation: JsonObject, history: list[JsonObject], effects: list[JsonObject] | None) -> Group:
     """Return everything else that is known of a question: schema, metadata, decision, effects, history."""
-    return Group(*_answering(continuation), *_decision(continuation), *_effects(effects), *_history(history))
+    told = _effects(effects) if "claim" in continuation else ()
+    return Group(*_answering(continuation), *_decision(continuation), *told, *_history(history))
 
 
 def _facts(continuation: JsonObject, history: list[JsonObject], now: datetime) -> Table:
