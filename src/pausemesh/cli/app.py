@@ -7,6 +7,7 @@ from cyclopts import App
 from pausemesh import __version__
 from pausemesh.cli.operator_commands import register_operator_commands
 from pausemesh.cli.serving_commands import register_serving_commands
+from pausemesh.cli.upkeep_commands import register_upkeep_commands
 
 _EXAMPLES: Final = """Examples:
 
@@ -40,4 +41,5 @@ register_serving_commands(app)
 app.command("pausemesh.cli.demo.command:demo", name="demo", help=_DEMO, help_epilogue=_DEMO_EXAMPLES)
 app.command("pausemesh.cli.version:version", name="version", help="Print the version.", help_epilogue="")
 register_operator_commands(app)
+register_upkeep_commands(app)
 app.register_install_completion_command(help="Install completion for your shell.", help_epilogue="")

@@ -18,6 +18,7 @@ class Exit(enum.IntEnum):
     REFUSED = 6
     UNAVAILABLE = 7
     UNKNOWN = 8
+    UNSOUND = 9
     NOT_CONFIRMED = 130
 
 
@@ -106,6 +107,7 @@ MEANINGS: Final[Mapping[Exit, Meaning]] = MappingProxyType(
             text="perhaps recorded; the same --idempotency-key again settles it",
             errors=("OUTCOME_UNKNOWN",),
         ),
+        Exit.UNSOUND: Meaning(text="what was checked is not as it must be; the output says what"),
         Exit.NOT_CONFIRMED: Meaning(text="interrupted, or not confirmed; nothing was sent"),
     }
 )

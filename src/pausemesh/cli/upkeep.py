@@ -1,0 +1,109 @@
+"""What the commands share that check and mend a database: opening one that is there, and showing findings."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Final, TypeAlias, TypeVar
+
+from cyclopts import Parameter
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from pausemesh import Finding, Flaw, Mesh, SqliteEventStore, StoreUnavailable, SystemClock
+from pausemesh import open as open_mesh
+from pausemesh.cli.place import DATABASE_PATH
+from pausemesh.cli.place import database_path as database_path_of
+from pausemesh.cli.plain_text import plain
+from pausemesh.cli.terminal import shown
+from pausemesh.core.values import JsonValue
+
+ResultT = TypeVar("ResultT")
+
+AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
+
+FLAWS: Final[Mapping[Flaw, str]] = MappingProxyType(
+    {
+        Flaw.HEAD: "a column of the head is not what the events give",
+        Flaw.HEAD_MISSING: "there are events and no head",
+        Flaw.CLAIM: "the head does not say when its claim was done, as an event does",
+        Flaw.FENCE: "the head's fence is below one in the log",
+        Flaw.EVENTS_MISSING: "events are missing, all of them",
+        Flaw.UNREADABLE: "a row or an event cannot be read",
+        Flaw.VERSIONS: "an event is missing, this version the first",
+        Flaw.ORDER: "a later event has an earlier place in the log",
+        Flaw.ENCODING: "an event is not stored as it was written",
+        Flaw.REPLAY: "the events contradict each other",
+        Flaw.DIGEST: "the digest of what was shown is another",
+        Flaw.DEADLINE: "it was decided on the wrong side of its deadline",
+        Flaw.QUESTION: "its question is missing, unreadable or unanswered",
+        Flaw.NOUN: "it is nothing that this release knows",
+        Flaw.LOG: "the log as a whole does not hold what the streams hold",
+        Flaw.MEDIUM: "the database file itself is damaged",
+    }
+)
+"""What each flaw means, in words for a table."""
+
+
+def on_database(given: Path | None, work: Callable[[Mesh], Awaitable[ResultT]]) -> ResultT:
+    """Do something with a database that is there; none is made.
+
+    Raises:
+        StoreUnavailable: there is none, or it cannot be opened.
+        StoreCorrupt, StoreUnsafe, SchemaError: it cannot be used.
+    """
+    path = database_path_of(given)
+    if not path.exists():
+        raise StoreUnavailable(f"There is no database at {path}. Name one with --database-path or {DATABASE_PATH}.")
+    return asyncio.run(_on_database(path, work))
+
+
+async def _on_database(path: Path, work: Callable[[Mesh], Awaitable[ResultT]]) -> ResultT:
+    store = await SqliteEventStore.open(path, SystemClock(), create=False)
+    try:
+        async with open_mesh(store) as mesh:
+            return await work(mesh)
+    finally:
+        await store.close()
+
+
+def finding_to_json(finding: Finding) -> dict[str, JsonValue]:
+    """Return a finding as JSON; members without a value are left out."""
+    members: dict[str, JsonValue] = {
+        "scope": finding.scope,
+        "stream": finding.stream,
+        "version": finding.version,
+        "detail": finding.detail,
+    }
+    present = {name: value for name, value in members.items() if value is not None}
+    return {"flaw": finding.flaw.value, **present}
+
+
+def table_of(findings: Sequence[Finding]) -> Table:
+    """Return findings as a table; names come from the database, and are made harmless."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("flaw", no_wrap=True)
+    for column in ("stream", "version", "what it means"):
+        table.add_column(column, overflow="fold")
+    for finding in findings:
+        detail = "" if finding.detail is None else f": {finding.detail}"
+        version = "" if finding.version is None else str(finding.version)
+        table.add_row(finding.flaw.value, shown(_place_of(finding)), version, shown(f"{FLAWS[finding.flaw]}{detail}"))
+    return table
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a number and its noun."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def sentence(text: str) -> Text:
+    """Return a line that is folded where it is too long."""
+    return Text(plain(text), overflow="fold")
+
+
+def _place_of(finding: Finding) -> str:
+    if finding.stream is None:
+        return "(the whole)"
+    return finding.stream if finding.scope in {None, "default"} else f"{finding.scope}: {finding.stream}"
