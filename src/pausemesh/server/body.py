@@ -58,11 +58,12 @@ async def read_body(receive: Receive, most: int) -> bytes:
     """
     parts: list[bytes] = []
     size = 0
+    now = asyncio.get_running_loop().time
+    ends = now() + limits.BODY_SECONDS
     try:
-        async with asyncio.timeout(limits.BODY_SECONDS):
+        async with asyncio.timeout(limits.BODY_IDLE_SECONDS) as patience:
             while True:
-                async with asyncio.timeout(limits.BODY_IDLE_SECONDS):
-                    message = await receive()
+                message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientGone
                 part: bytes = message.get("body", b"")
@@ -72,6 +73,7 @@ async def read_body(receive: Receive, most: int) -> bytes:
                 parts.append(part)
                 if not message.get("more_body", False):
                     return b"".join(parts)
+                patience.reschedule(min(ends, now() + limits.BODY_IDLE_SECONDS))
     except TimeoutError:
         raise RequestTimeout from None
 

@@ -1,7 +1,8 @@
 """The outermost layer: every request gets a name, a time, one log line, and an answer whatever happens inside."""
 
+import itertools
+import secrets
 import time
-import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ _CLOSING: Final = (
 """After these the connection ends, since the rest of the request is not read."""
 
 _LOG: Final = logger("pausemesh.access")
+_PROCESS: Final = secrets.token_hex(6)
+_NUMBERS: Final = itertools.count(1)
 _UNPRINTABLE: Final = frozenset({"\ufffd"})
 
 
@@ -53,7 +56,7 @@ class Exchange:
         record = Record(send)
         scope["pausemesh"] = record
         metrics = self._serving.metrics
-        metrics.request_started("any")
+        metrics.request_started()
         self._serving.in_flight += 1
         try:
             await self._answer(scope, receive, record)
@@ -96,7 +99,7 @@ class Record:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.request_id = uuid.uuid4().hex
+        self.request_id = f"{_PROCESS}-{next(_NUMBERS):x}"
         self.route = "unknown"
         self.status = 0
         self.code: str | None = None

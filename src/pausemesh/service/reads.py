@@ -24,8 +24,8 @@ from pausemesh.service.requests import continuation_id_of, page_limit_of
 from pausemesh.service.transact import Transactor
 from pausemesh.service.world import World
 
-_WINDOWS_PER_PAGE: Final = 8
-"""How many batches one page may look through; a page of a rare kind may so be short, with a cursor to go on."""
+_LOOKED_AT_PER_PAGE: Final = 8_000
+"""How many questions one page may look at; a page of a rare kind may so be short, with a cursor to go on."""
 
 Position = JsonValue
 
@@ -93,7 +93,7 @@ class Reads:
         key = self._world.policy.cursor_key
         position = None if cursor is None else read_cursor(key, listing, cursor)
         found: list[Continuation] = []
-        windows = 0
+        looked_at = 0
         async for place, streams in self._windows(filters, position, wanted + 1):
             for at, stream in zip(place, streams, strict=True):
                 if len(found) == wanted:
@@ -102,8 +102,8 @@ class Reads:
                 if continuation is not None and filters.admit(continuation):
                     found.append(continuation)
                 position = at
-            windows += 1
-            if windows == _WINDOWS_PER_PAGE:
+            looked_at += len(streams)
+            if looked_at >= _LOOKED_AT_PER_PAGE:
                 return Page(continuations=tuple(found), next_cursor=write_cursor(key, listing, position))
         return Page(continuations=tuple(found), next_cursor=None)
 
@@ -141,7 +141,7 @@ class Reads:
             return self._by_correlation(filters.correlation_id, position, size)
         if filters.status is Status.PENDING:
             return self._pending(position, size)
-        return self._by_creation(position)
+        return self._by_creation(position, size)
 
     async def _by_correlation(
         self, correlation: str, position: Position, size: int
@@ -173,18 +173,20 @@ class Reads:
             after = (heads[-1].created_at, heads[-1].stream)
 
     async def _by_creation(
-        self, position: Position
+        self, position: Position, size: int
     ) -> AsyncIterator[tuple[Sequence[Position], Sequence[Stream | None]]]:
         after = 0 if position is None else _whole_number(position)
+        window = size
         while True:
-            events = await self._world.store.feed(after, self._world.scope, limits.FEED_MAX)
+            events = await self._world.store.feed(after, self._world.scope, window)
             created = [event for event in events if event.type == _CREATED_TYPE]
             if created:
                 places: list[Position] = [event.seq for event in created]
                 yield places, await self._load([event.stream for event in created])
-            if len(events) < limits.FEED_MAX:
+            if len(events) < window:
                 return
             after = events[-1].seq
+            window = min(window * 2, limits.FEED_MAX)
 
     async def _load(self, names: Sequence[str]) -> Sequence[Stream | None]:
         return await self._world.store.load_many([(self._world.scope, name) for name in names])
