@@ -40,7 +40,9 @@ def test_it_can_be_asked_for_some_kinds_correlations_and_numbers(run: Run, datab
     assert found("--correlation", "trip-2") == ["q2"]
     assert found("--limit", "2") == ["q0", "q1"]
     assert found("--limit", "2", "--all") == ["q0", "q1", "q2"]
-    assert run("inbox", "--limit", "2", "--json").json["nextCursor"]
+    cursor = run("inbox", "--limit", "2", "--json").json["nextCursor"]
+    assert found("--cursor", cursor) == ["q2"]
+    assert run("inbox", "--cursor", "made-up", "--json").problem["code"] == "INVALID_CURSOR"
     assert "there are more" in run("inbox", "--limit", "2").out
 
 

@@ -27,6 +27,24 @@ def test_the_database_is_made_with_its_folder_where_nothing_names_one(run: Run, 
     assert run("keys", "list", "--json").json["keys"][0]["role"] == "agent"
 
 
+def test_it_is_the_database_of_the_file_that_a_server_reads_its_settings_from(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAUSEMESH_CONFIG_PATH", "mesh.toml")
+    for spelling in ("database_path", "database-path"):
+        (folder / "mesh.toml").write_text(f'port = 9000\n{spelling} = "{spelling}.db"\n', encoding="utf-8")
+        assert run("keys", "create", "--role", "agent").code == 0
+        assert (folder / f"{spelling}.db").is_file()
+    for content in ("port = 9000", "database_path = 5"):
+        (folder / "mesh.toml").write_text(content, encoding="utf-8")
+        assert "data/pausemesh.db" in run("inbox").err
+    for content in ("port = ", "\udcff"):
+        (folder / "mesh.toml").write_bytes(content.encode("utf-8", "surrogateescape"))
+        assert run("inbox").code == 1
+    monkeypatch.setenv("PAUSEMESH_CONFIG_PATH", "missing.toml")
+    assert "PAUSEMESH_CONFIG_PATH" in run("inbox").err
+
+
 def test_a_flag_names_another_database_than_the_environment(run: Run, database: Path, folder: Path) -> None:
     assert run("keys", "create", "--role", "agent", "--database-path", "deep/other.db").code == 0
     assert (folder / "deep" / "other.db").is_file()

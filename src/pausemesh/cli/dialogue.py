@@ -51,7 +51,7 @@ def ask_to_send(
     """Show an answer and ask whether it is to be sent; nothing typed is a no."""
     console.print(section("Your answer", quoted_json(answer)))
     if warning is not None:
-        console.print(Text(warning, style="bold yellow", overflow="fold"))
+        console.print(Text.assemble("\n", (warning, "bold yellow"), overflow="fold"))
     words = [word for word in Word if may_edit or word is not Word.EDIT]
     question = f"Send it? {', '.join(word.value for word in words)} [no] "
     while True:

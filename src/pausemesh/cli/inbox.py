@@ -30,6 +30,7 @@ def inbox(
     correlation: str | None = None,
     kind: Kind | None = None,
     limit: int = limits.PAGE,
+    cursor: str | None = None,
     all_pages: Annotated[bool, Parameter(name="--all", negative=(), show_default=False)] = False,
     watch: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative=(), show_default=False)] = False,
@@ -41,6 +42,7 @@ def inbox(
         correlation: only those of this correlation.
         kind: only those of this kind.
         limit: how many at most.
+        cursor: go on after the questions of an earlier call, whose nextCursor this is.
         all_pages: all of them, however many there are.
         watch: draw the table again every two seconds, until Ctrl-C.
         as_json: print {continuations, nextCursor} as JSON.
@@ -53,13 +55,13 @@ def inbox(
         _require_words(limit, watch=watch, as_json=as_json)
         with open_questions(place) as questions:
             if as_json:
-                found = find(questions, filters, most=most)
+                found = find(questions, filters, most=most, cursor=cursor)
                 print_json({"continuations": [*found.continuations], "nextCursor": found.next_cursor})
                 return
             table = InboxTable(questions)
 
             def draw() -> RenderableType:
-                return table.drawn(find(questions, filters, most=most), filters, datetime.now(UTC))
+                return table.drawn(find(questions, filters, most=most, cursor=cursor), filters, datetime.now(UTC))
 
             _show(draw, watch=watch)
 

@@ -32,7 +32,7 @@ class InboxTable:
         """Return the table, or what to know where there is nothing."""
         if not found.continuations:
             return _nothing(self._questions.place, filters)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True, leading=1)
         table.add_column("question", ratio=1, overflow="fold")
         table.add_column("kind", overflow="fold", max_width=24)
         table.add_column("asked by", overflow="fold", max_width=32)

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,6 +12,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from pausemesh import BlockingMesh, InvalidRequest, StoreUnavailable, open_sync
+from pausemesh.cli.configuration import CONFIG_PATH
 from pausemesh.cli.local_questions import LocalQuestions, local_principal
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.questions import Questions
@@ -89,8 +91,26 @@ def open_database(path: Path, scope: str, *, create: bool) -> Iterator[BlockingM
 
 
 def database_path(given: Path | None) -> Path:
-    """Return which database of this machine is meant."""
-    return given or Path(os.environ.get(DATABASE_PATH) or DEFAULT_DATABASE)
+    """Return which database of this machine is meant: the flag's, the environment's, the file's, or the default.
+
+    Raises:
+        InvalidRequest: the file that PAUSEMESH_CONFIG_PATH names cannot be read.
+    """
+    return given or Path(os.environ.get(DATABASE_PATH) or _of_file() or DEFAULT_DATABASE)
+
+
+def _of_file() -> str | None:
+    """Return the database of the file in which a server finds its settings, so that both mean the same one."""
+    path = os.environ.get(CONFIG_PATH)
+    if not path:
+        return None
+    try:
+        with Path(path).open("rb") as file:
+            settings = tomllib.load(file)
+    except (OSError, ValueError):
+        raise InvalidRequest(f"The file that {CONFIG_PATH} names cannot be read.") from None
+    named = settings.get("database-path", settings.get("database_path"))
+    return named if isinstance(named, str) else None
 
 
 def _server(place: Place) -> tuple[str, str] | None:

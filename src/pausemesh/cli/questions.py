@@ -64,10 +64,9 @@ class Found:
     next_cursor: str | None
 
 
-def find(questions: Questions, filters: Filters, *, most: int | None) -> Found:
-    """Return the questions that the filters admit, over all pages, at most ``most``."""
+def find(questions: Questions, filters: Filters, *, most: int | None, cursor: str | None = None) -> Found:
+    """Return the questions that the filters admit, over all pages from a cursor on, at most ``most``."""
     found: list[JsonObject] = []
-    cursor: str | None = None
     while True:
         wanted = limits.PAGE_MAX if most is None else min(limits.PAGE_MAX, most - len(found))
         page = questions.page(filters, limit=wanted, cursor=cursor)

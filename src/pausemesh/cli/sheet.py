@@ -61,7 +61,7 @@ def _asked(continuation: JsonObject) -> Iterator[RenderableType]:
     if message is not None:
         yield section("Message", Quoted(plain_lines(message), style="bold"))
     if action is not None:
-        name = Text.assemble("Action  ", (plain(text_in(action, "name")), "bold cyan"), overflow="fold")
+        name = Text.assemble(("Action  ", "bold"), (plain(text_in(action, "name")), "bold cyan"), overflow="fold")
         yield Group(Text(), name, quoted_json(action.get("arguments", {})))
     if not payload:
         yield section("Payload", quoted_json(continuation.get("payload")))
@@ -100,7 +100,7 @@ def _effects(effects: list[JsonObject] | None) -> Iterator[RenderableType]:
     if effects is None:
         yield section("Effects", Text("A server tells of them to who holds the claim alone.", "dim"))
     for effect in effects or []:
-        heading = Text.assemble("Effect  ", (plain(text_in(effect, "key")), "bold"), overflow="fold")
+        heading = Text.assemble(("Effect  ", "bold"), (plain(text_in(effect, "key")), "bold cyan"), overflow="fold")
         yield Group(Text(), heading, quoted_json({name: value for name, value in effect.items() if name != "key"}))
 
 
