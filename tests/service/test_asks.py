@@ -487,7 +487,7 @@ async def test_a_correlations_questions_are_looked_through_to_their_end(mesh: Me
 
 
 async def test_a_page_that_looks_through_much_and_finds_nothing_has_a_cursor_to_go_on(mesh: Mesh) -> None:
-    for _ in range(30):
+    for _ in range(250):
         await mesh.create(payload="?")
     wanted = await mesh.create(payload={"kind": "approval"})
     found: list[str] = []

@@ -24,8 +24,8 @@ from pausemesh.service.requests import continuation_id_of, page_limit_of
 from pausemesh.service.transact import Transactor
 from pausemesh.service.world import World
 
-_LOOKED_AT_PER_PAGE: Final = 8_000
-"""How many questions one page may look at; a page of a rare kind may so be short, with a cursor to go on."""
+_LOOKED_AT_PER_ROW: Final = 100
+"""How many questions a page may look at for each that it has room for; one of a rare kind may so be short."""
 
 Position = JsonValue
 
@@ -93,7 +93,7 @@ class Reads:
         key = self._world.policy.cursor_key
         position = None if cursor is None else read_cursor(key, listing, cursor)
         found: list[Continuation] = []
-        looked_at = 0
+        looked_at, most = 0, _LOOKED_AT_PER_ROW * (wanted + 1)
         async for place, streams in self._windows(filters, position, wanted + 1):
             for at, stream in zip(place, streams, strict=True):
                 if len(found) == wanted:
@@ -103,7 +103,7 @@ class Reads:
                     found.append(continuation)
                 position = at
             looked_at += len(streams)
-            if looked_at >= _LOOKED_AT_PER_PAGE:
+            if looked_at >= most:
                 return Page(continuations=tuple(found), next_cursor=write_cursor(key, listing, position))
         return Page(continuations=tuple(found), next_cursor=None)
 
