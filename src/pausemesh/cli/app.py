@@ -13,9 +13,11 @@ _EXAMPLES: Final = """Examples:
 
     pausemesh demo
 
-    pausemesh version
+    pausemesh inbox --watch
 
-    pausemesh demo --help
+    pausemesh answer ID
+
+    pausemesh answer --help
 """
 _DEMO: Final = (
     "Show questions survive, be answered once and be carried out once.\n\n"

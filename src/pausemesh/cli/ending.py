@@ -14,7 +14,9 @@ def run(work: Callable[[], Exit | None], *, as_json: bool) -> int:
     """Do the work and return the exit code; a refusal is printed to the standard error, as JSON where asked."""
     prepare_streams()
     try:
-        return int(work() or Exit.FINE)
+        ended = work() or Exit.FINE
+        sys.stdout.flush()
+        return int(ended)
     except (PauseMeshError, Refused) as error:
         refusal = refused(error) if isinstance(error, PauseMeshError) else error
         if as_json:

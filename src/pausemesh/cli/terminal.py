@@ -16,13 +16,21 @@ PLAIN_WIDTH: Final = 100
 _BAR: Final = "│ "
 
 
+class _Console(Console):
+    """A console that leaves it to its command how to end where nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the caller know."""
+        raise BrokenPipeError
+
+
 def console_of(file: TextIO) -> Console:
     """Return a console that is wide enough for a table where no terminal says how wide it is.
 
     It shows everything as it is written: markup, emoji codes and highlighting are off.
     """
     width = None if file.isatty() else PLAIN_WIDTH
-    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
 def standard_console() -> Console:
