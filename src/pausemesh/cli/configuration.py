@@ -1,10 +1,13 @@
 """Where the settings of a command come from beside its flags: the environment, then a TOML file."""
 
 import os
+import tomllib
 from typing import Final
 
 from cyclopts import App, ArgumentCollection
 from cyclopts.config import Env, Toml
+
+from pausemesh.server.settings import SettingsError
 
 CONFIG_PATH: Final = "PAUSEMESH_CONFIG_PATH"
 
@@ -17,5 +20,9 @@ def read_environment(app: App, commands: tuple[str, ...], arguments: ArgumentCol
 def read_file(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
     """Fill in what is still open from the file that PAUSEMESH_CONFIG_PATH names; an unknown entry stops the start."""
     path = os.environ.get(CONFIG_PATH)
-    if path:
+    if not path:
+        return
+    try:
         Toml(path, must_exist=True, use_commands_as_keys=False)(app, commands, arguments)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise SettingsError(f"{CONFIG_PATH} must name a readable TOML file") from None
