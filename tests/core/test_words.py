@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from pausemesh.core import claim, continuation, continuation_events, effect, effect_events, stored_event, stored_members
+from pausemesh.core import (
+    api_key,
+    claim,
+    continuation,
+    continuation_events,
+    effect,
+    effect_events,
+    stored_event,
+    stored_members,
+)
 from pausemesh.core.continuation_events import Cancelled, Resumed
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy
@@ -31,6 +40,7 @@ from pausemesh.core.principal import BY_SYSTEM
 from pausemesh.core.tokens import format_token
 from pausemesh.core.values import check_aware, check_foreign_id, check_own_id, time_from_text
 from pausemesh.testing.given import START, stamp
+from tests.core import test_api_key as keys
 from tests.core import test_claim as claims
 from tests.core import test_continuation as questions
 from tests.core import test_effect as effects
@@ -98,6 +108,9 @@ SAYINGS: list[tuple[str, Callable[[], object]]] = [
     ),
     ("The effect's outcome is known.", settle(effects.STARTED, effects.COMPLETED, command=effects.FOUND)),
     ("A claim's stream holds one event.", lambda: claim.replay([])),
+    ("A stream is empty.", lambda: api_key.replay([])),
+    ("A key's stream does not begin with a creation.", lambda: api_key.replay(stamp([keys.REVOKED]))),
+    ("An event has a type that is not known.", lambda: api_key.read_event("key.dreamt", keys.KEY_ID, {})),
     ("An event has a type that is not known.", lambda: claim.read_finished("claim.lost", "q", {})),
     ("A claim's event cannot be read.", lambda: claim.read_finished("claim.finished", "q", {})),
     ("Only an answered question can be claimed.", claim_of({})),
