@@ -197,6 +197,20 @@ def test_an_answer_that_is_given_on_a_terminal_is_confirmed_unless_it_says_yes(
         assert terminal.end() == 0
 
 
+def test_an_answer_that_is_given_on_a_terminal_and_not_confirmed_is_not_sent(
+    database: Path, folder: Path, env: dict[str, str]
+) -> None:
+    noun_id = ask(database, BOOKING).continuation.id
+    with Terminal("answer", noun_id, "--json", '{"approved": true}', env=env, folder=folder) as terminal:
+        terminal.see("Send it?")
+        terminal.type("perhaps")
+        terminal.see("Send it?")
+        terminal.type("")
+        terminal.see("Nothing was sent.")
+        assert terminal.end() == 130
+    assert stored(database, noun_id).status == "pending"
+
+
 def test_what_is_decided_or_not_for_operators_is_not_asked(database: Path, folder: Path, env: dict[str, str]) -> None:
     answered = ask(database).continuation.id
     cancelled = ask(database).continuation.id

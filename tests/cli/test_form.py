@@ -98,6 +98,11 @@ def test_text_that_is_no_null_is_text() -> None:
     ]  # fmt: skip
 
 
+def test_numbers_are_typed_as_json_writes_them() -> None:
+    assert typed({"type": "integer"}, "12", " -3 ", "9007199254740991") == [12, -3, 2**53 - 1]
+    assert typed({"type": "number"}, "12", "0.5", "-1e-3") == [12, 0.5, -0.001]
+
+
 def test_yes_and_no_can_be_said_in_three_ways() -> None:
     assert typed({"type": "boolean"}, "y", "YES", "true", "n", "No", "false") == [True] * 3 + [False] * 3
 

@@ -23,7 +23,7 @@ DONE = {"continuation": {**PENDING, "status": "resumed"}, "replayed": False}
 
 
 def opened(
-    *replies: httpx2.Response | Exception, url: str = "http://mesh"
+    *replies: httpx2.Response | BaseException, url: str = "http://mesh"
 ) -> tuple[HttpQuestions, list[httpx2.Request]]:
     """A server that replies like this one time after the other, and the requests that it got."""
     left, seen = [*replies], list[httpx2.Request]()
@@ -31,7 +31,7 @@ def opened(
     def handle(request: httpx2.Request) -> httpx2.Response:
         seen.append(request)
         reply = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(reply, Exception):
+        if isinstance(reply, BaseException):
             raise reply
         return reply
 
@@ -258,3 +258,12 @@ def test_an_unknown_outcome_says_which_key_settles_it() -> None:
         Answering(questions, PENDING, "ticket-7", pause=lambda _: None).send(1)
     assert "--idempotency-key ticket-7" in str(refusal.value)
     assert refusal.value.problem["idempotencyKey"] == "ticket-7"
+
+
+def test_an_interrupt_while_it_is_sent_leaves_the_outcome_unknown() -> None:
+    questions, seen = opened(KeyboardInterrupt())
+    with questions, pytest.raises(Refused) as refusal:
+        Answering(questions, PENDING, "ticket-7").send(1)
+    assert (refusal.value.exit, len(seen)) == (Exit.UNKNOWN, 1)
+    assert "Interrupted" in str(refusal.value)
+    assert "--idempotency-key ticket-7" in str(refusal.value)

@@ -107,3 +107,10 @@ def test_watching_draws_again_until_it_is_interrupted(database: Path, folder: Pa
         ask(database, {"message": "The second?"})
         terminal.see("The second?")
         assert terminal.interrupt() == 0
+
+
+def test_watching_goes_on_where_a_server_is_away(folder: Path) -> None:
+    away = {**os.environ, "PAUSEMESH_URL": "http://127.0.0.1:1", "PAUSEMESH_API_KEY": "pmk_x"}
+    with Terminal("inbox", "--watch", env=away, folder=folder) as terminal:
+        terminal.see("The server cannot be reached")
+        assert terminal.interrupt() == 0
