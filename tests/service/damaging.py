@@ -17,6 +17,7 @@ TRIGGERS = (
     "heads_refuse_delete",
     "events_refuse_update",
     "events_refuse_delete",
+    "audit_log_refuse_update",
 )
 
 
@@ -41,6 +42,11 @@ def on_event(stream: str, version: int, changes: str) -> str:
     """The statement that changes an event."""
     where = f"scope = 'default' AND stream = '{full(stream)}' AND version = {version}"
     return f"UPDATE events SET {changes} WHERE {where};"  # noqa: S608 - our words
+
+
+def on_audit(noun_id: str, changes: str) -> str:
+    """The statement that changes the rows of the audit log about a question."""
+    return f"UPDATE audit_log SET {changes} WHERE scope = 'default' AND noun_id = '{noun_id}';"  # noqa: S608 - our words
 
 
 def in_data(stream: str, version: int, old: str, new: str) -> str:

@@ -21,6 +21,7 @@ from tests.service.damaging import (
     damage,
     in_data,
     live,
+    on_audit,
     on_event,
     on_head,
     without_events,
@@ -144,7 +145,7 @@ async def test_a_head_that_is_not_what_the_log_says_is_found(lived: Mesh, path: 
         (on_event("effect/done/a", 2, "type = 'effect.burnt'"), "unreadable effect/done/a 2"),
         (on_event("pending", 2, "type = CAST(x'ff' AS TEXT)"), "unreadable {pending}"),
         (on_event("effect/done/a", 2, "type = 'effect.failed'"), "encoding effect/done/a 2, head effect/done/a status"),
-        (on_event("held", 2, "at = at + 90000000000"), "deadline {held} 2, head {held} updated_at"),
+        (on_event("held", 2, "at = at + 90000000000"), "deadline {held} 2, head {held} updated_at, audit {held}"),
         (on_event("expired", 2, "at = 0"), "deadline {expired} 2, head {expired} updated_at"),
         (on_event("pending", 1, "seq = 1000 + seq"), "order {pending} 2, medium 31"),
     ],
@@ -167,7 +168,7 @@ async def test_an_event_that_was_changed_is_found(lived: Mesh, path: Path, sql: 
             without_events("resumed", "version = 2")
             + on_head("resumed", "version = 1, status = 'pending', open = 1, updated_at = created_at")
             + on_head("resumed", "due_at = created_at + 3600000000"),
-            "",
+            "audit {resumed}",
         ),
     ],
 )
@@ -194,11 +195,35 @@ async def test_what_belongs_to_a_question_that_is_gone_or_was_not_answered_is_fo
     ]
 
 
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        (in_data("resumed", 2, '"ok":', '"no":'), "audit {resumed}"),
+        (in_data("held", 2, "ana", "eve"), "audit {held}"),
+        (in_data("cancelled", 2, "root", "eve"), "audit {cancelled}"),
+        (on_event("cancelled", 2, "at = at + 1"), "head {cancelled} updated_at, audit {cancelled}"),
+        (on_audit("resumed", "digest = NULL"), "audit {resumed}"),
+        (on_audit("resumed", "action = 'continuation.cancel'"), "audit {resumed}"),
+        (on_audit("resumed", "actor = 'editor:eve'"), "audit {resumed}"),
+        (on_audit("resumed", "noun_id = 'pending_still'"), "audit {pending_still}"),
+        (on_audit("resumed", "noun_id = 'nobody'"), "audit {nobody}"),
+        (on_audit("resumed", "noun = 'pause'"), ""),
+        (on_audit("resumed", "digest = CAST(x'ff' AS TEXT)"), "audit"),
+        (on_event("resumed", 2, "data = x'00'"), "unreadable {resumed} 2"),
+    ],
+)
+async def test_a_decision_that_is_not_what_the_audit_log_tells_is_found(
+    lived: Mesh, path: Path, sql: str, found: str
+) -> None:
+    damage(path, sql)
+    assert said(await lived.verify()) == await told(lived, found)
+
+
 async def test_a_stream_of_nothing_that_is_known_is_found(lived: Mesh, path: Path) -> None:
     for table in ("heads", "events"):
         damage(path, f"UPDATE {table} SET stream = 'x' WHERE scope = 'elsewhere'")  # noqa: S608 - our words
     report = await lived.verify()
-    assert said(report) == ["noun elsewhere:x"]
+    assert said(report) == ["noun elsewhere:x", "audit elsewhere:continuation/done"]
     assert report.streams["other"] == 1
 
 

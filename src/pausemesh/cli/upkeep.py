@@ -39,6 +39,7 @@ FLAWS: Final[Mapping[Flaw, str]] = MappingProxyType(
         Flaw.DEADLINE: "it was decided on the wrong side of its deadline",
         Flaw.QUESTION: "its question is missing, unreadable or unanswered",
         Flaw.NOUN: "it is nothing that this release knows",
+        Flaw.AUDIT: "the audit log tells of another decision",
         Flaw.LOG: "the log as a whole does not hold what the streams hold",
         Flaw.MEDIUM: "the database file itself is damaged",
     }

@@ -56,6 +56,9 @@ class Flaw(enum.StrEnum):
     NOUN = "noun"
     """It is a stream of nothing that this release knows."""
 
+    AUDIT = "audit"
+    """The audit log tells of a decision that is another one, or is not there."""
+
     LOG = "log"
     """The log in the order of its commits does not hold the same events as the streams do."""
 

@@ -2,6 +2,7 @@
 
 from pausemesh.core import limits
 from pausemesh.core.errors import StoreCorrupt
+from pausemesh.service.auditing import find_audit_flaws
 from pausemesh.service.examination import Examiner, Name
 from pausemesh.service.findings import Finding, Findings, Flaw, VerifyReport
 from pausemesh.service.medium import find_damage
@@ -13,7 +14,7 @@ _OTHERS = "other"
 
 
 class Verifying:
-    """Goes over every stream of every scope, then over the log as a whole, then asks the store about its medium.
+    """Goes over every stream of every scope, the log as a whole and the audit log, then asks about the medium.
 
     What is written meanwhile is no flaw: streams are compared as of one moment, and the log only up to where it was.
     """
@@ -30,6 +31,7 @@ class Verifying:
         await self._look_at_streams(survey, findings)
         if not survey.has_unreadable:
             await self._look_at_log(survey, findings)
+        await find_audit_flaws(self._world.store, self._examiner, sorted(survey.scopes), findings)
         await find_damage(self._world.store, findings)
         return VerifyReport(
             streams=survey.streams,
@@ -54,6 +56,7 @@ class Verifying:
                 examination = await self._examiner.examine(names)
                 for name in names:
                     stream = examination.stream(name)
+                    survey.scopes.add(name[0])
                     seqs = [recorded.seq for recorded in stream.stored.events]
                     survey.count(_OTHERS if stream.noun is None else stream.noun.name, seqs)
                     survey.has_unreadable |= stream.stored.unreadable > 0
@@ -97,6 +100,7 @@ class _Survey:
         self.events = 0
         self.settled = 0
         self.has_unreadable = False
+        self.scopes: set[str] = set()
 
     def count(self, noun: str, seqs: list[int]) -> None:
         """Count a stream and its events."""
