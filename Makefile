@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(RUN) pip -qq
 INSTALL_LOCKED := $(PIP) install --require-hashes --only-binary :all: -r
-CODE := $(wildcard conftest.py src tests proofs bench)
+CODE := $(wildcard conftest.py src tests proofs bench tools examples)
 
 # uv reads the pins that stand in its output file, so it works on copies of ours.
 LOCKS := build/lock
@@ -24,7 +24,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format format-check types imports coverage docs \
+.PHONY: help demo test check lint format format-check types imports coverage docs reference \
 	lock lock-check proof-quick bench mutation clean
 
 help: ## list the targets
@@ -76,6 +76,9 @@ coverage: $(VENV)/.ready ## the tests again, with every branch of core and servi
 docs: $(VENV)/.dev ## build the documentation into site/; a dead link fails
 	@# --clean empties .cache, so that nothing else here keeps anything in it
 	@$(RUN) zensical build --strict --clean
+
+reference: $(VENV)/.ready ## write the pages and pictures that are made from the code
+	@$(RUN) tools
 
 lock: $(VENV)/.dev ## write both lock files again from pyproject.toml, keeping the pins that fit
 	@$(RELOCK)

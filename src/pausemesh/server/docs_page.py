@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -71,7 +71,7 @@ def _shown(operation: Operation, document: Mapping[str, Any], base: str) -> dict
         "path": operation.path,
         "summary": operation.summary,
         "about": operation.about,
-        "access": _ACCESS[operation.access],
+        "access": ACCESS[operation.access],
         "parameters": described["parameters"],
         "takes": None if operation.takes is None else operation.takes.__name__,
         "gives": [
@@ -83,7 +83,7 @@ def _shown(operation: Operation, document: Mapping[str, Any], base: str) -> dict
     }
 
 
-_ACCESS: Final = {
+ACCESS: Final = {
     Access.PUBLIC: "for everybody",
     Access.OPEN: "for holders of an API key; for everybody on this machine while no key exists",
     Access.KEYED: "for holders of an API key",
@@ -127,17 +127,20 @@ _EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    about = schema.get("description", "").partition("\n")[0]
+    return {"name": name, "about": about, "members": list(schema_members(schema))}
+
+
+def schema_members(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what a person wants to know of each member of an object."""
     required = set(schema.get("required", ()))
-    members = [
-        {
+    for member, described in schema.get("properties", {}).items():
+        yield {
             "name": member,
             "type": _type_of(described),
             "about": described.get("description", ""),
             "is_required": member in required,
         }
-        for member, described in schema.get("properties", {}).items()
-    ]
-    return {"name": name, "about": schema.get("description", "").partition("\n")[0], "members": members}
 
 
 def _type_of(schema: Mapping[str, Any]) -> str:
