@@ -16,7 +16,7 @@ from pausemesh.server.endpoint import Endpoint
 from pausemesh.server.errors import RouteNotFound
 from pausemesh.server.exchange import Exchange
 from pausemesh.server.loops import running_loops
-from pausemesh.server.operation import Operation
+from pausemesh.server.operation import Access, Operation
 from pausemesh.server.routes import claims, continuations, events, health
 from pausemesh.server.routes.docs import docs_operations
 from pausemesh.server.serving import ReadinessProbe, Serving
@@ -37,7 +37,8 @@ class PauseMeshApp:
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
-        self._exchange = Exchange(_router(OPERATIONS, serving), serving)
+        public = frozenset(operation.path for operation in OPERATIONS if operation.access is Access.PUBLIC)
+        self._exchange = Exchange(_router(OPERATIONS, serving), serving, public=public)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the lifespan."""

@@ -74,16 +74,22 @@ class Callers:
         """Return who calls, None for nobody.
 
         Raises:
-            Misdirected: the server is open, and the request names another host.
             Unauthenticated: a principal is needed and there is none, or a credential is wrong.
         """
         is_open = await self._is_open(headers)
-        if is_open and _host_of(headers) not in _LOOPBACK_HOSTS:
-            raise Misdirected
         principal = await self._authenticator.authenticate(scope)
         if principal is None and not (is_open and may_be_nobody and _is_same_site(headers)):
             raise Unauthenticated
         return principal
+
+    async def require_own_host(self, headers: Mapping[bytes, bytes]) -> None:
+        """Pass a request that does not come by a name that leads here by somebody else's will.
+
+        Raises:
+            Misdirected: the server is open, and the request names another host.
+        """
+        if _host_of(headers) not in _LOOPBACK_HOSTS and await self._is_open(headers):
+            raise Misdirected
 
     async def _is_open(self, headers: Mapping[bytes, bytes]) -> bool:
         if not self._may_be_open or is_forwarded(headers):

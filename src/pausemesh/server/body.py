@@ -14,7 +14,7 @@ from pausemesh.core.json_reader import read_json
 from pausemesh.core.limits import JsonLimits
 from pausemesh.server import limits
 from pausemesh.server.errors import RequestTimeout, UnsupportedMediaType
-from pausemesh.server.headers import parameters_of
+from pausemesh.server.headers import has_body, parameters_of
 
 
 class ClientGone(Exception):
@@ -40,7 +40,7 @@ def require_json(headers: Mapping[bytes, bytes], *, may_be_empty: bool) -> None:
     if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
         raise UnsupportedMediaType
     if b"content-type" not in headers:
-        if may_be_empty and _is_empty(headers):
+        if may_be_empty and not has_body(headers):
             return
         raise UnsupportedMediaType
     kind, parameters = parameters_of(headers[b"content-type"].decode("latin-1"))
@@ -124,7 +124,3 @@ def _issue(message: str, place: str, value: object, shape: type[Any]) -> Issue:
 
 def _names(shape: type[Any]) -> list[str]:
     return sorted(field.encode_name for field in msgspec.structs.fields(shape))
-
-
-def _is_empty(headers: Mapping[bytes, bytes]) -> bool:
-    return b"transfer-encoding" not in headers and int(headers.get(b"content-length", b"0")) == 0

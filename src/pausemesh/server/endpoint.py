@@ -12,7 +12,7 @@ from pausemesh.core.principal import Principal
 from pausemesh.server.body import parse_body, read_body, require_declared_size, require_json
 from pausemesh.server.errors import MethodNotAllowed, RateLimited
 from pausemesh.server.exchange import Record
-from pausemesh.server.headers import idempotency_key_in
+from pausemesh.server.headers import has_body, idempotency_key_in
 from pausemesh.server.operation import Access, Call, KeyUse, Operation
 from pausemesh.server.query import read_query
 from pausemesh.server.serving import Serving
@@ -54,9 +54,11 @@ class Endpoint:
             await self._require_room(operation, principal)
         body = None
         key = None
+        most = self._serving.json_limits.max_bytes
+        require_declared_size(headers, most)
+        if operation.takes is None and has_body(headers):
+            await read_body(receive, most)  # it means nothing, and would stand before the next request
         if operation.takes is not None:
-            most = self._serving.json_limits.max_bytes
-            require_declared_size(headers, most)
             require_json(headers, may_be_empty=operation.name in self._bodiless)
             raw = await read_body(receive, most)
             arguments = (raw, headers, operation.takes, self._serving.json_limits)

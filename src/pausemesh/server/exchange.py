@@ -1,5 +1,7 @@
 """The outermost layer: every request gets a name, a time, one log line, and an answer whatever happens inside."""
 
+import asyncio
+import contextlib
 import itertools
 import secrets
 import time
@@ -18,10 +20,9 @@ from pausemesh.server.errors import (
     InternalError,
     RequestTimeout,
     RouteNotFound,
-    UnsupportedMediaType,
     UriTooLong,
 )
-from pausemesh.server.headers import read_headers
+from pausemesh.server.headers import has_body, read_headers
 from pausemesh.server.problems import code_of, problem_answer
 from pausemesh.server.query import refuse_credentials
 from pausemesh.server.serving import Serving
@@ -32,34 +33,37 @@ _CLOSING: Final = (
     HeadersTooLarge,
     PayloadTooLarge,
     RequestTimeout,
-    UnsupportedMediaType,
     UriTooLong,
 )
-"""After these the connection ends, since the rest of the request is not read."""
+"""After these the connection ends, whatever was read."""
 
+_CLOSE: Final = (b"connection", b"close")
 _LOG: Final = logger("pausemesh.access")
 _PROCESS: Final = secrets.token_hex(6)
 _NUMBERS: Final = itertools.count(1)
 _UNPRINTABLE: Final = frozenset({"\ufffd"})
+_SLASH: Final = b"%2f"
+"""It would look like the end of an id to us, and like a part of it to whoever stands before us."""
 
 
 class Exchange:
-    """One request and its answer, around the operations."""
+    """One request and its answer, around the operations; those at ``public`` paths are never too many."""
 
-    def __init__(self, app: ASGIApp, serving: Serving) -> None:
+    def __init__(self, app: ASGIApp, serving: Serving, *, public: frozenset[str]) -> None:
         self._app = app
         self._serving = serving
+        self._public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
         started = time.monotonic()
-        record = Record(send)
+        record = Record(receive, send)
         scope["pausemesh"] = record
         metrics = self._serving.metrics
         metrics.request_started()
         self._serving.in_flight += 1
         try:
-            await self._answer(scope, receive, record)
+            await self._answer(scope, record)
         except ClientGone:
             record.code = "CLIENT_GONE"
         finally:
@@ -78,12 +82,18 @@ class Exchange:
                 **record.caller,
             )
 
-    async def _answer(self, scope: Scope, receive: Receive, record: "Record") -> None:
+    async def _answer(self, scope: Scope, record: "Record") -> None:
         try:
-            scope["pausemesh.headers"] = require_clean(scope)
-            self._serving.require_room()
-            await self._app(scope, receive, record.send)
+            headers = scope["pausemesh.headers"] = require_readable(scope)
+            record.is_unread = has_body(headers)
+            require_clean_url(scope)
+            if str(scope["path"]).removeprefix(scope.get("root_path", "")) not in self._public:
+                await self._serving.callers.require_own_host(headers)
+                self._serving.require_room()
+            await self._app(scope, record.receive, record.send)
         except PauseMeshError as error:
+            if not isinstance(error, _CLOSING):
+                await record.skip_body(scope["pausemesh.headers"])
             await record.refuse(error)
         except ClientGone:
             raise
@@ -93,48 +103,77 @@ class Exchange:
 
 
 class Record:
-    """What is known of a request and its answer, for the log."""
+    """What is known of a request and its answer; ``is_unread``: a body was announced and has not come whole."""
 
-    __slots__ = ("_send", "caller", "code", "request_id", "route", "status")
+    __slots__ = ("_receive", "_send", "caller", "code", "is_unread", "request_id", "route", "status")
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
         self._send = send
+        self.is_unread = True
         self.request_id = f"{_PROCESS}-{next(_NUMBERS):x}"
         self.route = "unknown"
         self.status = 0
         self.code: str | None = None
         self.caller: dict[str, str] = {}
 
+    async def receive(self) -> Message:
+        """Pass a part of the body on."""
+        message = await self._receive()
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            self.is_unread = False
+        return message
+
     async def send(self, message: Message) -> None:
-        """Pass an answer on, with the request's id."""
+        """Pass an answer on, with the request's id; the rest of a body that nobody wants is not waited for."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message["headers"], (b"x-request-id", self.request_id.encode())]
+            if self.is_unread and _CLOSE not in message["headers"]:
+                message["headers"].append(_CLOSE)
         await self._send(message)
+
+    async def skip_body(self, headers: Mapping[bytes, bytes]) -> None:
+        """Read a small body that nobody wants, if it is there soon: so the client is not cut off while it sends."""
+        is_small = 0 < int(headers.get(b"content-length", b"0")) <= limits.UNWANTED_BODY_BYTES
+        if not self.is_unread or not is_small or b"expect" in headers:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.UNWANTED_BODY_SECONDS):
+                while self.is_unread:
+                    if (await self.receive())["type"] == "http.disconnect":
+                        raise ClientGone
 
     async def refuse(self, error: PauseMeshError) -> None:
         """Answer with a problem; an answer that has begun can only be broken off."""
         self.code = code_of(error)
         if self.status:
-            raise error
-        close = isinstance(error, _CLOSING)
-        await problem_answer(error, close=close).send(self.send)
+            raise error from None
+        self.is_unread |= isinstance(error, _CLOSING)
+        await problem_answer(error).send(self.send)
 
 
-def require_clean(scope: Mapping[str, Any]) -> Mapping[bytes, bytes]:
+def require_readable(scope: Mapping[str, Any]) -> Mapping[bytes, bytes]:
     """Return the headers of a request that can be read without doubt.
 
     Raises:
-        UriTooLong, HeadersTooLarge, BadTransport, IdempotencyKeyInvalid: see ``read_headers``.
-        RouteNotFound: the path has bytes that no path here has.
-        CredentialInUrl: the URL has a credential.
+        UriTooLong: the URL is longer than 4 KiB.
+        HeadersTooLarge, BadTransport: see ``read_headers``.
     """
-    path, query = str(scope["path"]), bytes(scope["query_string"])
-    raw_path = scope.get("raw_path") or b""
-    if len(raw_path) + len(query) + 1 > limits.URL_BYTES:
+    query = bytes(scope["query_string"])
+    if len(scope.get("raw_path") or b"") + len(query) + bool(query) > limits.URL_BYTES:
         raise UriTooLong
-    headers = read_headers(scope["headers"], http_version=str(scope.get("http_version", "1.1")))
-    if not path.isprintable() or not _UNPRINTABLE.isdisjoint(path):
+    return read_headers(scope["headers"], http_version=str(scope.get("http_version", "1.1")))
+
+
+def require_clean_url(scope: Mapping[str, Any]) -> None:
+    """Pass a URL that can be one of ours.
+
+    Raises:
+        RouteNotFound: the path has bytes that no path here has.
+        CredentialInUrl: there is a credential in it.
+    """
+    path = str(scope["path"])
+    if not path.isprintable() or not _UNPRINTABLE.isdisjoint(path) or _SLASH in (scope.get("raw_path") or b"").lower():
         raise RouteNotFound
-    refuse_credentials(path, query)
-    return headers
+    refuse_credentials(path, bytes(scope["query_string"]))

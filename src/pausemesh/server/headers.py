@@ -26,29 +26,31 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
 _FORWARDED: Final = b"x-forwarded-"
+_BETWEEN_BYTES: Final = len(b":\r\n")
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]], *, http_version: str) -> Mapping[bytes, bytes]:
     """Return the headers by lower-case name.
 
+    Two idempotency keys are kept as two lines, which no key can be.
+
     Raises:
         HeadersTooLarge: they are more than 16 KiB.
         BadTransport: one that must stand once stands twice, a host is missing, a length is no number, a length and a
             transfer coding are both given, or a control character is in a value.
-        IdempotencyKeyInvalid: there are two keys.
     """
     headers: dict[bytes, bytes] = {}
     size = 0
     for name, value in raw:
-        size += len(name) + len(value) + 4
+        size += len(name) + len(value) + _BETWEEN_BYTES
         if size > limits.HEADER_BYTES:
             raise HeadersTooLarge
         if _CONTROL.search(value):
             raise _bad("A header has a control character.")
         if name in headers and name in _ONCE:
-            if name == b"idempotency-key":
-                raise IdempotencyKeyInvalid
-            raise _bad("A header that may stand once stands twice.")
+            if name != b"idempotency-key":
+                raise _bad("A header that may stand once stands twice.")
+            value = b"\n".join((headers[name], value))  # noqa: PLW2901 - what is kept is not what was sent
         headers[name] = value
     if http_version != "1.0" and b"host" not in headers:
         raise _bad("The Host header is missing.")
@@ -64,6 +66,11 @@ def _require_one_framing(headers: Mapping[bytes, bytes]) -> None:
         raise _bad("Content-Length is not a number.")
     if coding is not None and coding.strip().lower() != b"chunked":
         raise _bad("The transfer coding is not chunked.")
+
+
+def has_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a body follows the head."""
+    return b"transfer-encoding" in headers or int(headers.get(b"content-length", b"0")) > 0
 
 
 def is_forwarded(headers: Mapping[bytes, bytes]) -> bool:

@@ -7,6 +7,10 @@ HEADER_BYTES: Final = 16_384
 HEAD_SECONDS: Final = 10.0
 BODY_IDLE_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 60.0
+UNWANTED_BODY_BYTES: Final = 65_536
+UNWANTED_BODY_SECONDS: Final = 1.0
+"""How much is read, and for how long, of the body of a request that is refused without it."""
+
 WAIT_SECONDS: Final = 25.0
 
 REQUESTS_IN_FLIGHT: Final = 1_000

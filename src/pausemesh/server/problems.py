@@ -93,13 +93,11 @@ def code_of(error: PauseMeshError) -> str:
     return error.code if error.code in STATUS else InternalError.code
 
 
-def problem_answer(error: PauseMeshError, *, close: bool = False) -> Answer:
-    """Return the whole answer; ``close`` ends the connection after it."""
+def problem_answer(error: PauseMeshError) -> Answer:
+    """Return the whole answer."""
     code = code_of(error)
     status = STATUS[code]
     headers = [(b"content-type", MEDIA_TYPE), *_headers_of(error, status)]
-    if close:
-        headers.append((b"connection", b"close"))
     return Answer(status=status, body=msgspec.json.encode(problem_of(error)), headers=tuple(headers))
 
 

@@ -46,6 +46,7 @@ class _Strict(_Parser):
         if self._strict.refusal is not None:
             self._refuse(self._strict.refusal)
         elif self._strict.is_inside:
+            self._unset_keepalive_if_required()
             self._watch()
 
     def _watch(self) -> None:
@@ -63,15 +64,25 @@ class _Strict(_Parser):
 
     def _refuse(self, refusal: Refusal) -> None:
         self._unwatch()
+        self._unset_keepalive_if_required()
         if self.transport.is_closing():
             return
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
-            # An answer is under way: it ends first, and the connection with it.
-            cycle.keep_alive = False
-            return
+            if not self._is_body_of(cycle):
+                # An answer is under way: it ends first, and the connection with it.
+                cycle.keep_alive = False
+                return
+            # Whoever reads this body is told that nobody is there any more.
+            cycle.disconnected = True
+            cycle.message_event.set()
         self.transport.write(_answer(refusal))
         self.transport.close()
+
+    def _is_body_of(self, cycle: RequestResponseCycle) -> bool:
+        """Tell whether what is refused belongs to the body of the very request that is to be answered now."""
+        is_next = not getattr(self, "pipeline", None)
+        return self._strict.is_in_body and cycle.more_body and is_next and not cycle.response_started
 
 
 def _answer(refusal: Refusal) -> bytes:

@@ -1,135 +1,203 @@
-"""The raw head of an HTTP/1.1 request, judged before any parser sees it, so that all parsers agree about it.
+"""The raw bytes of an HTTP/1.1 connection, judged before any parser sees them, so that all parsers agree about them.
 
 RFC 9112 lets a server be lenient with bare line feeds, folded lines and odd framing; where two readers disagree about
-them, requests can be smuggled past one of them. Here such a head is refused.
+them, requests can be smuggled past one of them. Here they are refused, and so is the little that the parsers would
+treat differently.
 """
 
 import dataclasses
+import enum
 import re
 from typing import Final
 
 from pausemesh.server import limits
 
-_END: Final = b"\r\n\r\n"
-_MOST_BYTES: Final = limits.URL_BYTES + limits.HEADER_BYTES + 64
-_BARE_LINE_END: Final = re.compile(rb"(?<!\r)\n|\r(?!\n)")
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} [\x21-\x7e]+ HTTP/1\.[01]")
-_TARGET: Final = re.compile(rb"[^ ]* ([^ ]*)")
-_NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_ABSOLUTE: Final = re.compile(rb"[!-~]+ /[!-~]* ")
+_LINE_END: Final = b"\r\n"
+_REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([\x21-\x7e]+) HTTP/(1\.[01])\r\n")
+_TARGET: Final = re.compile(rb"[^ \r\n]* ([^ \r\n]*)")
+_ORIGIN_FORM: Final = re.compile(rb"/[^#]*")
+_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r\n")
+_HOST: Final = re.compile(rb"[0-9A-Za-z.\-_~!$&'()*+,;=%:\[\]]*")
+_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?\r\n")
+
+_KNOWN_METHODS: Final = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"TRACE"})
+_ANY_OTHER_METHOD: Final = b"TRACE"
+"""One parser refuses what it does not know, another passes it on. Nothing here is served by any of them."""
+
+_LINE_BYTES: Final = 32 + limits.URL_BYTES + len(b"  HTTP/1.1\r\n")
+_CHUNK_SIZE_BYTES: Final = 256
+_LENGTH_DIGITS: Final = 19
+
+
+class _Next(enum.Enum):
+    """What the next line is."""
+
+    REQUEST = enum.auto()
+    FIELD = enum.auto()
+    CHUNK = enum.auto()
+    CHUNK_END = enum.auto()
+    LAST_CHUNK_END = enum.auto()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a head is not passed on: the status and code of the answer, after which the connection is closed."""
+    """Why nothing more is passed on: the status and code of the answer, after which the connection is closed."""
 
     status: int
     code: str
 
 
+_BAD: Final = Refusal(400, "INVALID_REQUEST")
+_LONG_TARGET: Final = Refusal(414, "URI_TOO_LONG")
+_LARGE_HEAD: Final = Refusal(431, "HEADERS_TOO_LARGE")
+_TOO_LONG: Final = {_Next.REQUEST: _LONG_TARGET, _Next.FIELD: _LARGE_HEAD}
+
+
+@dataclasses.dataclass(slots=True)
+class _Head:
+    """The head that is being read, and how long the body after it is."""
+
+    version: bytes
+    lines: list[bytes]
+    bytes_left: int = limits.HEADER_BYTES
+    hosts: int = 0
+    length: int | None = None
+    is_chunked: bool = False
+
+    def take(self, line: bytes) -> bool:
+        """Take a field in; False where it may not be passed on."""
+        field = _FIELD.fullmatch(line)
+        if field is None:
+            return False
+        name, value = field[1].lower(), field[2].rstrip(b" \t")
+        if name == b"upgrade":
+            return True  # RFC 9110, section 7.8: may be ignored; a parser that sees it drops what follows
+        self.lines.append(line)
+        if name == b"host":
+            self.hosts += 1
+            return _HOST.fullmatch(value) is not None
+        is_framed = self.is_chunked or self.length is not None
+        if name == b"content-length":
+            self.length = int(value) if value.isdigit() and len(value) <= _LENGTH_DIGITS else None
+            return self.length is not None and not is_framed
+        if name == b"transfer-encoding":
+            self.is_chunked = True
+            return value.lower() == b"chunked" and not is_framed and self.version != b"1.0"
+        return True
+
+
 class StrictHead:
     """Takes a connection's bytes in, gives those out that a parser may see.
 
-    It knows where a body ends by its Content-Length alone. A chunked body ends the connection, so that nothing that
-    comes after it can be taken for a head.
+    What it passes on and what it refuses follow from the bytes alone, however they are cut into pieces: a line is
+    judged when it is complete or longer than it may be, and not before.
     """
 
     def __init__(self) -> None:
-        self._head = bytearray()
-        self._body_left: float = 0
+        self._next = _Next.REQUEST
+        self._line = bytearray()
+        self._head: _Head | None = None
+        self._left = 0
         self.refusal: Refusal | None = None
 
     @property
     def is_inside(self) -> bool:
         """Whether a head has begun and is not complete."""
-        return bool(self._head)
+        return self._head is not None or (self._next is _Next.REQUEST and bool(self._line))
+
+    @property
+    def is_in_body(self) -> bool:
+        """Whether a chunked body has begun and is not complete; others end where they say."""
+        return self._next in {_Next.CHUNK, _Next.CHUNK_END, _Next.LAST_CHUNK_END}
 
     def feed(self, data: bytes) -> bytes:
         """Return what may be passed on now; after a ``refusal`` nothing more."""
         passed: list[bytes] = []
-        while data and self.refusal is None:
-            if self._body_left:
-                body, data = self._split(data)
-                passed.append(body)
+        at = 0
+        while at < len(data) and self.refusal is None:
+            if self._left:
+                end = min(at + self._left, len(data))
+                self._left -= end - at
+                passed.append(data[at:end])
+                at = end
                 continue
-            if not self._head:
-                data = data.lstrip(b"\r\n")  # RFC 9112, section 2.2: empty lines before a request line
-            head, data = self._collect(data)
-            if head is not None:
-                passed.append(head)
+            at, line = self._collect(data, at)
+            if line is not None:
+                passed.append(self._take(line))
         return b"".join(passed)
 
-    def _split(self, data: bytes) -> tuple[bytes, bytes]:
-        if self._body_left >= len(data):
-            self._body_left -= len(data)
-            return data, b""
-        end = int(self._body_left)
-        self._body_left = 0
-        return data[:end], data[end:]
+    def _collect(self, data: bytes, at: int) -> tuple[int, bytes | None]:
+        """Return where to go on, and a line where one is complete."""
+        room = self._room() - len(self._line)
+        end = data.find(b"\n", at, at + room) + 1
+        if end:
+            line = bytes(self._line) + data[at:end]
+            self._line.clear()
+            return end, line
+        if len(data) - at >= room:
+            self.refusal = _TOO_LONG.get(self._next, _BAD)
+        self._line += data[at : at + room]
+        return min(at + room, len(data)), None
 
-    def _collect(self, data: bytes) -> tuple[bytes | None, bytes]:
-        """Return a head where it is complete, and what follows it."""
-        searched = max(len(self._head) - len(_END) + 1, 0)
-        self._head += data
-        end = self._head.find(_END, searched)
-        if end < 0:
-            if len(self._head) > _MOST_BYTES or _BARE_LINE_END.search(self._head[:-1]):
-                self.refusal = self._too_much()
-            return None, b""
-        end += len(_END)
-        head, rest = bytes(self._head[:end]), bytes(self._head[end:])
-        self._head.clear()
-        self.refusal = self._judge(head)
-        if self.refusal is not None:
-            return None, b""
-        return self._framed(head), rest
+    def _room(self) -> int:
+        """Return how long the next line may be."""
+        if self._next is _Next.REQUEST:
+            return _LINE_BYTES
+        if self._head is not None:
+            return self._head.bytes_left + len(_LINE_END)
+        return _CHUNK_SIZE_BYTES if self._next is _Next.CHUNK else len(_LINE_END)
 
-    def _too_much(self) -> Refusal:
-        line, _, rest = bytes(self._head).partition(b"\n")
-        if len(line) > limits.URL_BYTES + 64:
-            return Refusal(414, "URI_TOO_LONG")
-        return Refusal(431, "HEADERS_TOO_LARGE") if len(rest) > limits.HEADER_BYTES else _BAD
+    def _take(self, line: bytes) -> bytes:
+        """Judge a line, and return what may be passed on with it."""
+        if self._next is _Next.REQUEST:
+            return self._begin(line)
+        if self._head is not None:
+            return self._go_on(self._head, line)
+        if self._next is _Next.CHUNK:
+            return self._begin_chunk(line)
+        if line != _LINE_END:
+            return self._refuse(_BAD)
+        self._next = _Next.CHUNK if self._next is _Next.CHUNK_END else _Next.REQUEST
+        return line
 
-    def _judge(self, head: bytes) -> Refusal | None:
-        line, _, fields = head.removesuffix(_END).partition(b"\r\n")
+    def _begin(self, line: bytes) -> bytes:
+        if line == _LINE_END:
+            return b""  # RFC 9112, section 2.2: an empty line before a request line
         target = _TARGET.match(line)
         if target is not None and len(target[1]) > limits.URL_BYTES:
-            return Refusal(414, "URI_TOO_LONG")
-        if len(fields) > limits.HEADER_BYTES:
-            return Refusal(431, "HEADERS_TOO_LARGE")
-        if _BARE_LINE_END.search(head) or _CONTROL.search(head) or not _REQUEST_LINE.fullmatch(line):
-            return _BAD
-        names = []
-        for field in fields.split(b"\r\n") if fields else ():
-            name, colon, value = field.partition(b":")
-            if not colon or not _NAME.fullmatch(name):
-                return _BAD  # also a folded line, which begins with a blank
-            names.append(name.lower())
-            if name.lower() == b"content-length" and not _is_length(value):
-                return _BAD
-        return None if _is_framed_once(names) and _ABSOLUTE.match(line) else _BAD
+            return self._refuse(_LONG_TARGET)
+        found = _REQUEST_LINE.fullmatch(line)
+        if found is None or not _ORIGIN_FORM.fullmatch(found[2]):
+            return self._refuse(_BAD)
+        method = found[1] if found[1] in _KNOWN_METHODS else _ANY_OTHER_METHOD
+        self._head = _Head(version=found[3], lines=[b"%b %b HTTP/%b\r\n" % (method, found[2], found[3])])
+        self._next = _Next.FIELD
+        return b""
 
-    def _framed(self, head: bytes) -> bytes:
-        """Take note of how long the body is; after one of unknown length the connection ends."""
-        lower = head.lower()
-        if b"\r\ntransfer-encoding:" in lower:
-            self._body_left = float("inf")
-            return head.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n"
-        found = re.search(rb"\r\ncontent-length:[ \t]*([0-9]+)", lower)
-        self._body_left = 0 if found is None else int(found[1])
-        return head
+    def _go_on(self, head: _Head, line: bytes) -> bytes:
+        if line == _LINE_END:
+            return self._end(head)
+        if len(line) > head.bytes_left:
+            return self._refuse(_LARGE_HEAD)
+        head.bytes_left -= len(line)
+        return b"" if head.take(line) else self._refuse(_BAD)
 
+    def _end(self, head: _Head) -> bytes:
+        if head.hosts != 1:
+            return self._refuse(_BAD)
+        self._head = None
+        self._next = _Next.CHUNK if head.is_chunked else _Next.REQUEST
+        self._left = head.length or 0
+        return b"".join([*head.lines, _LINE_END])
 
-_BAD: Final = Refusal(400, "INVALID_REQUEST")
+    def _begin_chunk(self, line: bytes) -> bytes:
+        size = _CHUNK_SIZE.fullmatch(line)
+        if size is None:
+            return self._refuse(_BAD)
+        self._left = int(size[1], 16)
+        self._next = _Next.CHUNK_END if self._left else _Next.LAST_CHUNK_END
+        return line
 
-
-def _is_length(value: bytes) -> bool:
-    stripped = value.strip(b" \t")
-    return stripped.isdigit() and len(stripped) <= len(str(2**63))
-
-
-def _is_framed_once(names: list[bytes]) -> bool:
-    """Tell whether there is one host, and one way at most to say how long the body is."""
-    lengths, codings = names.count(b"content-length"), names.count(b"transfer-encoding")
-    return names.count(b"host") == 1 and lengths + codings <= 1
+    def _refuse(self, refusal: Refusal) -> bytes:
+        self.refusal = refusal
+        return b""

@@ -1,0 +1,53 @@
+"""Servers that a module's tests share, and clients of every role."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pausemesh.server.process import Parser
+from tests.server.harness import Client, RunningServer
+
+
+@pytest.fixture(scope="module", params=["httptools", "h11"])
+def parser(request: pytest.FixtureRequest) -> Parser:
+    found: Parser = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(parser: Parser) -> Iterator[RunningServer]:
+    """One that has keys, so that it is open to nobody."""
+    with RunningServer(parser=parser) as running:
+        running.key("admin")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def editor(server: RunningServer) -> Iterator[Client]:
+    with server.client("editor") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def agent(server: RunningServer) -> Iterator[Client]:
+    with server.client("agent") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def viewer(server: RunningServer) -> Iterator[Client]:
+    with server.client("viewer") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def admin(server: RunningServer) -> Iterator[Client]:
+    with server.client("admin") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def nobody(server: RunningServer) -> Iterator[Client]:
+    """A client without a key."""
+    with server.client() as client:
+        yield client
