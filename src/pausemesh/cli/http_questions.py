@@ -77,9 +77,9 @@ class HttpQuestions:
         """Return its events."""
         return objects_in(self._call("GET", _path(continuation_id, "events")).get("events"))
 
-    def effects(self, continuation_id: str) -> list[JsonObject] | None:  # noqa: ARG002 - as the port has it
-        """Return None: no route tells of effects to who does not hold their claim."""
-        return None
+    def effects(self, continuation_id: str) -> list[JsonObject]:
+        """Return its effects."""
+        return objects_in(self._call("GET", _path(continuation_id, "effects")).get("effects"))
 
     def answer(
         self, continuation_id: str, *, idempotency_key: str, payload: JsonValue, shown_digest: str

@@ -3,11 +3,11 @@
 import getpass
 from typing import Final
 
-from pausemesh import BlockingMesh, Continuation, Effect, Principal, Role, continuation_to_json
+from pausemesh import BlockingMesh, Continuation, Principal, Role, continuation_to_json
 from pausemesh.cli.questions import Filters, JsonObject
 from pausemesh.core.continuation_events import Event, event_members, event_type
 from pausemesh.core.document import Document
-from pausemesh.core.envelope import actor_to_json, optional_time_to_text
+from pausemesh.core.effect import effect_members
 from pausemesh.core.stored_event import Stamped
 from pausemesh.core.values import JsonValue, time_to_text
 
@@ -49,7 +49,7 @@ class LocalQuestions:
 
     def effects(self, continuation_id: str) -> list[JsonObject]:
         """Return its effects."""
-        return [_effect_to_json(effect) for effect in self._mesh.effects(continuation_id)]
+        return [effect_members(effect, lambda result: result.value) for effect in self._mesh.effects(continuation_id)]
 
     def answer(
         self, continuation_id: str, *, idempotency_key: str, payload: JsonValue, shown_digest: str
@@ -90,20 +90,3 @@ def _event_to_json(stamped: Stamped[Event]) -> JsonObject:
         "at": time_to_text(stamped.at),
         "data": data,
     }
-
-
-def _effect_to_json(effect: Effect) -> JsonObject:
-    members: JsonObject = {
-        "key": effect.key,
-        "kind": effect.kind,
-        "status": effect.status.value,
-        "fence": effect.fence,
-        "worker": effect.worker,
-        "attempts": effect.attempts,
-        "startedAt": time_to_text(effect.started_at),
-        "decidedAt": optional_time_to_text(effect.decided_at),
-        "evidence": effect.evidence,
-        "resolvedBy": actor_to_json(effect.resolved_by),
-    }
-    present = {name: value for name, value in members.items() if value is not None}
-    return present | ({} if effect.result_document is None else {"result": effect.result})

@@ -41,8 +41,8 @@ class Questions(Protocol):
         """Return its events ``{id, version, type, at, data}``, oldest first."""
         ...
 
-    def effects(self, continuation_id: str) -> list[JsonObject] | None:
-        """Return the effects of its claims by key; None: this way in does not tell them."""
+    def effects(self, continuation_id: str) -> list[JsonObject]:
+        """Return the effects of its claims by key."""
         ...
 
     def answer(

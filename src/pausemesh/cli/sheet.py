@@ -23,7 +23,7 @@ def question_sheet(continuation: JsonObject, history: list[JsonObject], now: dat
     return Group(_facts(continuation, history, now), *_asked(continuation))
 
 
-def rest_of_sheet(continuation: JsonObject, history: list[JsonObject], effects: list[JsonObject] | None) -> Group:
+def rest_of_sheet(continuation: JsonObject, history: list[JsonObject], effects: list[JsonObject]) -> Group:
     """Return everything else that is known of a question: schema, metadata, decision, effects, history."""
     told = _effects(effects) if "claim" in continuation else ()
     return Group(*_answering(continuation), *_decision(continuation), *told, *_history(history))
@@ -96,10 +96,8 @@ def _decision(continuation: JsonObject) -> Iterator[RenderableType]:
         yield section("Claim", _grid((plain(name), shown(_words(value))) for name, value in claim.items()))
 
 
-def _effects(effects: list[JsonObject] | None) -> Iterator[RenderableType]:
-    if effects is None:
-        yield section("Effects", Text("A server tells of them to who holds the claim alone.", "dim"))
-    for effect in effects or []:
+def _effects(effects: list[JsonObject]) -> Iterator[RenderableType]:
+    for effect in effects:
         heading = Text.assemble(("Effect  ", "bold"), (plain(text_in(effect, "key")), "bold cyan"), overflow="fold")
         yield Group(Text(), heading, quoted_json({name: value for name, value in effect.items() if name != "key"}))
 

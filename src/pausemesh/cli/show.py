@@ -22,7 +22,7 @@ def show(
 
     Args:
         id: the question.
-        as_json: print {continuation, events, effects} as JSON; effects are null over HTTP.
+        as_json: print {continuation, events, effects} as JSON.
         place: where it is.
     """
 
@@ -35,7 +35,7 @@ def show(
                 {
                     "continuation": continuation,
                     "events": [*history],
-                    "effects": None if effects is None else [*effects],
+                    "effects": [*effects],
                 }
             )
             return

@@ -14,13 +14,14 @@ never tried again by itself. ``Fail`` is said only by who knows that nothing hap
 
 import dataclasses
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from pausemesh.core import limits
 from pausemesh.core.document import Document
 from pausemesh.core.effect_events import Completed, Doubted, Event, Failed, Resolution, Resolved, Started
+from pausemesh.core.envelope import actor_to_json, optional_time_to_text
 from pausemesh.core.errors import (
     ActionMismatch,
     ClaimNotFound,
@@ -33,7 +34,7 @@ from pausemesh.core.errors import (
 )
 from pausemesh.core.principal import Actor
 from pausemesh.core.stored_event import Stamped
-from pausemesh.core.values import JsonValue
+from pausemesh.core.values import JsonValue, time_to_text
 
 
 class EffectStatus(enum.StrEnum):
@@ -186,6 +187,27 @@ def replay(stream: Iterable[Stamped[Event]]) -> Effect:
     if state is None:
         raise StoreCorrupt("A stream is empty.")
     return state
+
+
+def effect_members(effect: Effect, embed: Callable[[Document], Any]) -> dict[str, Any]:
+    """Return the members of an effect's JSON, in camelCase; ``embed`` says how its result appears among them."""
+    result = effect.result_document
+    optional = {
+        "decidedAt": optional_time_to_text(effect.decided_at),
+        "evidence": effect.evidence,
+        "resolvedBy": actor_to_json(effect.resolved_by),
+    }
+    return {
+        "key": effect.key,
+        "kind": effect.kind,
+        "status": effect.status.value,
+        "fence": effect.fence,
+        "worker": effect.worker,
+        "attempts": effect.attempts,
+        "startedAt": time_to_text(effect.started_at),
+        **{name: value for name, value in optional.items() if value is not None},
+        **({} if result is None else {"result": embed(result)}),
+    }
 
 
 def _decide_start(state: Effect | None, command: Start) -> tuple[Event, ...]:

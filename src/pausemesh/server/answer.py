@@ -48,8 +48,9 @@ def json_answer(members: dict[str, Any], *, status: int = 200) -> Answer:
 
 def continuation_members(continuation: Continuation) -> dict[str, Any]:
     """Return a continuation's JSON, its documents as the very bytes that are stored."""
-    return envelope_members(continuation, _embedded)
+    return envelope_members(continuation, embedded)
 
 
-def _embedded(document: Document) -> msgspec.Raw:
+def embedded(document: Document) -> msgspec.Raw:
+    """Return a document as the bytes that are stored, for JSON to be written around them."""
     return msgspec.Raw(document.data)

@@ -285,10 +285,26 @@ class StartedEffect(Struct):
     replayed: bool
 
 
+class RecordedEffect(Struct, rename="camel"):
+    """An effect with all that the ledger knows; ``fence``, ``worker`` and ``startedAt`` are of its last start."""
+
+    key: str
+    kind: str
+    status: Literal["started", "completed", "failed", "unknown"]
+    fence: int
+    worker: str
+    attempts: int
+    started_at: Time
+    decided_at: Time | UnsetType = UNSET
+    evidence: str | UnsetType = UNSET
+    resolved_by: Actor | UnsetType = UNSET
+    result: Any | UnsetType = UNSET
+
+
 class EffectList(Struct):
     """The effects of a question's claims, by key."""
 
-    effects: list[Effect]
+    effects: list[RecordedEffect]
 
 
 class Healthy(Struct):

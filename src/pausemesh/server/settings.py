@@ -4,13 +4,15 @@ import contextlib
 import dataclasses
 import ipaddress
 import os
+import re
 import secrets
 import stat
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from pausemesh.core import limits as core_limits
 from pausemesh.core.limits import JsonLimits
@@ -23,6 +25,7 @@ IN_MEMORY: Final = ":memory:"
 LogLevel = Literal["debug", "info", "warning", "error"]
 Parser = Literal["httptools", "h11"]
 
+_WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _PORT_MAX: Final = 65_535
 _LIFETIME_MIN_SECONDS: Final = 30
 _PAYLOAD_MIN_BYTES: Final = 1_024
@@ -36,6 +39,15 @@ class SettingsError(ValueError):
     """A setting is not what it must be; its text is one line that says which and why."""
 
 
+def _whole_number(_type: object, tokens: Sequence[Token]) -> int:
+    """Read digits, and nothing that would have to be rounded."""
+    text = tokens[0].value
+    if not _WHOLE_NUMBER.fullmatch(text):
+        message = "must be a whole number"
+        raise ValueError(message)
+    return int(text)
+
+
 @Parameter(name="*")
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -44,22 +56,24 @@ class Settings:
     host: Annotated[str, Parameter(help="Address to listen on; other than loopback only once an API key exists.")] = (
         "127.0.0.1"
     )
-    port: Annotated[int, Parameter(help="Port to listen on, 0 to 65535; 0 takes a free one.")] = 8787
+    port: Annotated[
+        int, Parameter(converter=_whole_number, help="Port to listen on, 0 to 65535; 0 takes a free one.")
+    ] = 8787
     database_path: Annotated[
         str, Parameter(help="SQLite file, made with its folder where there is none; :memory: keeps nothing.")
     ] = "./data/pausemesh.db"
-    lifetime_seconds: Annotated[int, Parameter(help="Life of a question that names no expiry, at least 30.")] = (
-        core_limits.LIFETIME_SECONDS
-    )
-    max_lifetime_seconds: Annotated[int, Parameter(help="The longest life that a question may ask for.")] = (
-        core_limits.LIFETIME_MAX_SECONDS
-    )
-    max_payload_bytes: Annotated[int, Parameter(help="Limit of a body and of each value in it, 1024 to 10485760.")] = (
-        core_limits.PAYLOAD_BYTES
-    )
-    mutations_per_minute: Annotated[int, Parameter(help="Answers that an operator may give a minute, 1 to 100000.")] = (
-        limits.MUTATIONS_PER_MINUTE
-    )
+    lifetime_seconds: Annotated[
+        int, Parameter(converter=_whole_number, help="Life of a question that names no expiry, at least 30.")
+    ] = core_limits.LIFETIME_SECONDS
+    max_lifetime_seconds: Annotated[
+        int, Parameter(converter=_whole_number, help="The longest life that a question may ask for.")
+    ] = core_limits.LIFETIME_MAX_SECONDS
+    max_payload_bytes: Annotated[
+        int, Parameter(converter=_whole_number, help="Limit of a body and of each value in it, 1024 to 10485760.")
+    ] = core_limits.PAYLOAD_BYTES
+    mutations_per_minute: Annotated[
+        int, Parameter(converter=_whole_number, help="Answers that an operator may give a minute, 1 to 100000.")
+    ] = limits.MUTATIONS_PER_MINUTE
     secret_keys: Annotated[
         str | None,
         Parameter(help="Secrets for cursors, newest first, by commas; made beside the database where left out."),

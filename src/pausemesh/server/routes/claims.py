@@ -11,7 +11,7 @@ from pausemesh.core.envelope import Continuation
 from pausemesh.core.values import time_to_text
 from pausemesh.records import Lease
 from pausemesh.server import bodies
-from pausemesh.server.answer import Answer, continuation_members, json_answer
+from pausemesh.server.answer import Answer, continuation_members, embedded, json_answer
 from pausemesh.server.operation import WORKERS, Access, Call, KeyUse, Operation
 from pausemesh.server.routes.continuations import require_may_read
 
@@ -118,7 +118,7 @@ async def list_effects(call: Call) -> Answer:
     """Read the ledger."""
     require_may_read(call.principal, await call.mesh.inspect(call.path["id"]))
     effects = await call.mesh.effects(call.path["id"])
-    return json_answer({"effects": [_effect(effect) for effect in effects]})
+    return json_answer({"effects": [ledger.effect_members(effect, embedded) for effect in effects]})
 
 
 async def resolve(call: Call) -> Answer:

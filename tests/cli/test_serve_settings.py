@@ -1,0 +1,53 @@
+"""A server that is told something wrong says what, in one line, and does not start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def start(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pausemesh", "serve", *words],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "200", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "said"),
+    [
+        (("--port", "99999"), {}, "PAUSEMESH_PORT must be 0 to 65535"),
+        (("--port", "x"), {}, "whole number"),
+        ((), {"PAUSEMESH_PORT": "1.5"}, "PAUSEMESH_PORT"),
+        ((), {"PAUSEMESH_LIFETIME_SECONDS": "5"}, "PAUSEMESH_LIFETIME_SECONDS must be 30 to 7776000"),
+        ((), {"PAUSEMESH_DATABSE_PATH": "x"}, "PAUSEMESH_DATABSE_PATH is no setting"),
+        ((), {"PAUSEMESH_CONFIG_PATH": "none.toml"}, "PAUSEMESH_CONFIG_PATH must name a readable TOML file"),
+        ((), {"PAUSEMESH_CONFIG_PATH": "unknown.toml"}, "foo"),
+        ((), {"PAUSEMESH_CONFIG_PATH": "bad.toml"}, "Invalid value"),
+        ((), {"PAUSEMESH_DATABASE_URL": "postgresql://u:secret@h/d"}, "keeps its data in SQLite alone"),
+        ((), {"PAUSEMESH_CONFIG_PATH": "text.toml"}, "whole number"),
+        (("--host", "0.0.0.0"), {}, "no API key exists"),  # noqa: S104 - it is refused
+        (("--database-path", "file/a.db"), {}, "The folder cannot be made"),
+        (("--nope",), {}, "--nope"),
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_stops_the_start(
+    tmp_path: Path, words: tuple[str, ...], environment: dict[str, str], said: str
+) -> None:
+    (tmp_path / "unknown.toml").write_text("foo = 1\n", encoding="utf-8")
+    (tmp_path / "text.toml").write_text('port = "x"', encoding="utf-8")
+    (tmp_path / "bad.toml").write_text("port = [", encoding="utf-8")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    ended = start(tmp_path, *words, **environment)
+    assert ended.returncode == 1
+    told = ended.stdout + ended.stderr
+    assert said in told
+    assert "Traceback" not in told
+    assert "secret" not in told
