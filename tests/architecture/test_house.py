@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
-FOLDERS = ["src", "tests", "proofs", "bench", "docs", "changes", ".ci"]
+FOLDERS = ["src", "tests", "proofs", "bench", "tools", "examples", "docs", "changes", ".ci"]
 TEXTS = frozenset({".py", ".md", ".toml", ".sql", ".lock", ""})
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK|W" + r"IP)\b")
 TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
@@ -47,7 +47,7 @@ def test_nothing_is_marked_as_unfinished(root: Path) -> None:
 def test_every_module_says_what_it_is(root: Path) -> None:
     silent = [
         str(file.relative_to(root))
-        for folder in ["src", "proofs", "bench"]
+        for folder in ["src", "proofs", "bench", "tools", "examples"]
         for file in sorted((root / folder).rglob("*.py"))
         if not ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     ]
