@@ -219,6 +219,15 @@ async def test_a_decision_that_is_not_what_the_audit_log_tells_is_found(
     assert said(await lived.verify()) == await told(lived, found)
 
 
+async def test_a_token_that_somebody_known_brought_is_told_by_the_audit_log_and_is_no_flaw(mesh: Mesh) -> None:
+    agent = pausemesh.Principal(id="robot", role=pausemesh.Role.AGENT)
+    asked = await mesh.create(payload=1, by=agent)
+    await mesh.resume(
+        asked.continuation.id, token=asked.resume_token or "", idempotency_key="k", payload=True, by=agent
+    )
+    assert said(await mesh.verify()) == []
+
+
 async def test_a_stream_of_nothing_that_is_known_is_found(lived: Mesh, path: Path) -> None:
     for table in ("heads", "events"):
         damage(path, f"UPDATE {table} SET stream = 'x' WHERE scope = 'elsewhere'")  # noqa: S608 - our words

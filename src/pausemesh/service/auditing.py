@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pausemesh.core import limits
 from pausemesh.core.continuation_events import Cancelled, Resumed
 from pausemesh.core.errors import StoreCorrupt
+from pausemesh.core.principal import BY_TOKEN
 from pausemesh.ports import EventStore
 from pausemesh.records import AuditRow, RecordedAudit
 from pausemesh.service.examination import Examiner, Name
@@ -55,4 +56,6 @@ def _tells_of(row: AuditRow, event: Resumed | Cancelled) -> bool:
     is_same_kind, digest = row.action == "continuation.cancel", None
     if isinstance(event, Resumed):
         is_same_kind, digest = row.action == "continuation.resume", event.payload.digest
-    return is_same_kind and row.digest == digest and row.actor.partition(":")[2] == event.by.id
+    # What a token decided is not remembered as anybody's; the row says all the same who brought the token.
+    is_same_actor = event.by == BY_TOKEN or row.actor.partition(":")[2] == event.by.id
+    return is_same_kind and row.digest == digest and is_same_actor
