@@ -9,7 +9,7 @@ from uuid import UUID
 
 import apsw
 
-from pausemesh.core.claim import FinishedClaim
+from pausemesh.core.claim import Claim
 from pausemesh.core.continuation import State
 from pausemesh.core.continuation_events import Cancelled, Resumed
 from pausemesh.core.effect import Effect
@@ -148,13 +148,13 @@ class StoredFile:
         if (finished is None) is not (head.done_at is None):
             yield "its claim is done by its head or by its event, but not by both"
 
-    def _flaws_of_claim(self, scope: str, name: str, state: FinishedClaim) -> Iterator[str]:
+    def _flaws_of_claim(self, scope: str, name: str, state: Claim) -> Iterator[str]:
         noun_id = CLAIMS.id_of(name)
         claimed = self.find(CONTINUATIONS, noun_id, scope)
         if claimed is None or claimed.head is None:
             yield "nothing was claimed"
-        elif (state.finished.fence, state.finished.worker) != (claimed.head.fence, claimed.head.holder):
-            yield f"finished by {state.finished.worker} under {state.finished.fence}, but held by {claimed.head}"
+        elif (state.end.fence, state.end.worker) != (claimed.head.fence, claimed.head.holder):
+            yield f"finished by {state.end.worker} under {state.end.fence}, but held by {claimed.head}"
 
 
 def effect_id(noun_id: str, key: str) -> str:

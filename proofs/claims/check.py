@@ -118,4 +118,4 @@ def _records(noun_id: str, fence_of: Mapping[str, int], stored: StoredFile) -> I
                 assert_never(event)
     finished = stored.state(CLAIMS, noun_id)
     if finished is not None:
-        yield "Finished", finished.finished.fence, to_micros(finished.at)
+        yield "Finished", finished.end.fence, to_micros(finished.at)

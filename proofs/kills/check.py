@@ -57,7 +57,7 @@ def marks_of(stored: StoredFile) -> Iterator[str]:
             if isinstance(stamped.event, Started)
         )
     for _, noun_id, stream in stored.of(CLAIMS):
-        yield _done_mark(noun_id, stream.state(CLAIMS).finished.worker)
+        yield _done_mark(noun_id, stream.state(CLAIMS).end.worker)
 
 
 def _claim_mark(noun_id: str, worker: str) -> str:
@@ -168,7 +168,7 @@ def _missing_effect(call: Call, stored: StoredFile) -> Iterator[str]:
 def _missing_end(call: Call, stored: StoredFile) -> Iterator[str]:
     state = stored.state(CLAIMS, call.arguments["id"])
     wanted = (call.mark, call.arguments["fence"], call.mark)
-    if state is None or (state.finished.worker, state.finished.fence, state.finished.result.value) != wanted:
+    if state is None or (state.end.worker, state.end.fence, state.end.result.value) != wanted:
         yield f"stored as {state}"
 
 

@@ -1,23 +1,27 @@
-"""The claim as others see it, its one event, and what an approval admits."""
+"""The claim as others see it, its events, and what an approval admits."""
 
 import dataclasses
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
+from pausemesh.core import limits
 from pausemesh.core.claim import (
+    Claim,
+    Failed,
     Finished,
-    FinishedClaim,
     claim_view,
+    decide_fail,
     decide_finish,
+    event_members,
+    event_type,
     evolve,
-    finished_members,
-    finished_type,
-    read_finished,
+    read_event,
     replay,
     require_action,
     require_claimable,
 )
+from pausemesh.core.claim import Event as ClaimEvent
 from pausemesh.core.continuation import replay as replay_continuation
 from pausemesh.core.continuation_events import Cancelled, Created, Event, Expired, Resumed
 from pausemesh.core.document import Document
@@ -28,6 +32,7 @@ from pausemesh.core.errors import (
     InvalidTransition,
     LeaseLost,
     StoreCorrupt,
+    StreamTooLong,
     UnknownSchemaVersion,
 )
 from pausemesh.core.principal import BY_SYSTEM, BY_TOKEN
@@ -38,8 +43,18 @@ FINISHED = Finished(worker="w1", fence=1, result=Document.of({"ticket": 7}))
 LEASE_UNTIL = START + timedelta(seconds=60)
 
 
-def given(*events: Finished) -> Scenario[FinishedClaim, Finished, Finished]:
-    return Scenario(lambda state, command, _now: decide_finish(state, command), evolve, *events)
+FAILED = Failed(worker="w1", fence=1, reason="the airline is down")
+
+
+def given(*events: ClaimEvent) -> Scenario[Claim, ClaimEvent, ClaimEvent]:
+    def decide(state: Claim | None, command: ClaimEvent, _now: datetime) -> tuple[ClaimEvent, ...]:
+        return decide_fail(state, command) if isinstance(command, Failed) else decide_finish(state, command)
+
+    return Scenario(decide, evolve, *events)
+
+
+def later(event: Failed, fence: int) -> Failed:
+    return dataclasses.replace(event, fence=fence)
 
 
 def test_a_claim_is_finished_once_and_the_exact_repeat_changes_nothing() -> None:
@@ -58,23 +73,56 @@ def test_a_claim_finished_with_another_result_tells_the_recorded_one() -> None:
     assert "7" not in str(refusal) + repr(refusal)
 
 
-def test_a_claims_stream_holds_one_event() -> None:
-    assert replay(stamp([FINISHED])) == FinishedClaim(finished=FINISHED, at=START)
-    for events in ([], [FINISHED, FINISHED]):
+def test_a_claim_fails_any_number_of_times_before_it_is_finished() -> None:
+    assert given().when(FAILED) == (FAILED,)
+    assert given(FAILED).when(FAILED) == ()
+    assert given(FAILED).when(later(FAILED, 2)) == (later(FAILED, 2),)
+    assert given(FAILED, later(FAILED, 2)).when(dataclasses.replace(FINISHED, fence=3))
+
+
+def test_one_holder_fails_once_and_nobody_fails_what_is_done() -> None:
+    given(FAILED).refused(dataclasses.replace(FAILED, reason=None), LeaseLost)
+    given(FINISHED).refused(later(FAILED, 2), LeaseLost)
+
+
+def test_the_end_always_has_room_in_the_stream() -> None:
+    failures = [later(FAILED, fence) for fence in range(1, limits.EVENTS_PER_STREAM)]
+    given(*failures).refused(later(FAILED, 99), StreamTooLong)
+    assert given(*failures[:-1]).when(later(FAILED, 99))
+    assert given(*failures).when(dataclasses.replace(FINISHED, fence=99))
+
+
+def test_a_claims_stream_ends_with_its_end() -> None:
+    assert replay(stamp([FINISHED])) == Claim(version=1, at=START, finished=FINISHED)
+    failed = replay(stamp([FAILED, later(FAILED, 2), dataclasses.replace(FINISHED, fence=3)]))
+    assert (failed.version, failed.failed, failed.end.fence) == (3, later(FAILED, 2), 3)
+    broken: tuple[list[ClaimEvent], ...] = ([], [FINISHED, FINISHED], [FINISHED, later(FAILED, 2)])
+    for events in broken:
         with pytest.raises(StoreCorrupt):
             replay(stamp(events))
+    with pytest.raises(StoreCorrupt):
+        replay(stamp([*broken[2]])[1:])
 
 
-def test_its_event_reads_back_as_it_was_stored() -> None:
+def test_its_events_read_back_as_they_were_stored() -> None:
     members: dict[str, JsonValue] = {"worker": "w1", "fence": 1, "result": {"ticket": 7}}
-    assert read_finished(finished_type(FINISHED), "q", members) == FINISHED
-    assert finished_members(FINISHED) == {"worker": "w1", "fence": 1, "result": FINISHED.result}
+    assert read_event(event_type(FINISHED), "q", members) == FINISHED
+    assert event_members(FINISHED) == {"worker": "w1", "fence": 1, "result": FINISHED.result}
     assert "ticket" not in repr(FINISHED)
+    for failed in (FAILED, dataclasses.replace(FAILED, reason=None)):
+        kept = {name: value for name, value in vars_of(failed).items() if value is not None}
+        assert event_members(failed) == kept
+        assert read_event(event_type(failed), "q", kept) == failed
+    assert "airline" not in repr(FAILED)
+
+
+def vars_of(failed: Failed) -> dict[str, JsonValue]:
+    return {"worker": failed.worker, "fence": failed.fence, "reason": failed.reason}
 
 
 def test_an_unknown_event_of_a_claim_is_refused() -> None:
     with pytest.raises(UnknownSchemaVersion):
-        read_finished("claim.lost", "q", {})
+        read_event("claim.lost", "q", {})
     broken: tuple[dict[str, JsonValue], ...] = (
         {},
         {"worker": 1, "fence": 1, "result": None},
@@ -82,7 +130,9 @@ def test_an_unknown_event_of_a_claim_is_refused() -> None:
     )
     for members in broken:
         with pytest.raises(StoreCorrupt):
-            read_finished("claim.finished", "q", members)
+            read_event("claim.finished", "q", members)
+    with pytest.raises(StoreCorrupt):
+        read_event("claim.failed", "q", {"worker": "w", "fence": 1, "reason": 5})
 
 
 def view(**columns: object) -> tuple[ClaimStatus, JsonValue]:

@@ -16,6 +16,7 @@ from pausemesh.core.effect import (
     Resolve,
     Start,
     decide,
+    effect_members,
     evolve,
     replay,
 )
@@ -246,3 +247,32 @@ def test_no_representation_shows_arguments_results_or_evidence() -> None:
     assert "the airline has it" not in repr(state) + repr(FOUND) + repr(RESOLVED_DONE)
     stamped = Stamped(event=STARTED, version=1, at=START, id=stamp([STARTED])[0].id)
     assert "AZ1" not in repr(stamped)
+
+
+def test_the_caller_of_a_start_is_known_by_the_name_that_it_gave_it() -> None:
+    named = dataclasses.replace(STARTED, attempt="call-1")
+    assert replay(stamp([named])).attempt == "call-1"
+    data = write_stored_event("e", 1, event_members(named))
+    assert read_event("effect.started", "e", read_stored_event(data, "e", 1)) == named
+    assert "attempt" not in event_members(STARTED)
+
+
+def test_an_effect_is_shown_with_all_that_the_ledger_knows_of_it() -> None:
+    started = {
+        "key": "book",
+        "kind": "book",
+        "fence": 1,
+        "worker": "w1",
+        "attempts": 1,
+        "startedAt": "2030-01-01T00:00:00.000Z",
+    }
+    assert effect_members(replay(stamp([STARTED])), lambda result: result.value) == {**started, "status": "started"}
+    settled = replay(stamp([STARTED, DOUBTED, RESOLVED_DONE]))
+    assert effect_members(settled, lambda result: result.value) == {
+        **started,
+        "status": "completed",
+        "decidedAt": "2030-01-01T00:00:02.000Z",
+        "evidence": "the airline has it",
+        "resolvedBy": {"kind": "operator", "id": "root"},
+        "result": {"ticket": 7},
+    }

@@ -30,7 +30,7 @@ def test_a_value_that_no_release_would_have_kept_is_damage(value: JsonValue) -> 
     for read in (
         lambda: continuation_events.read_event("continuation.resumed", "q", {**RESUMED, "payload": value}),
         lambda: effect_events.read_event("effect.completed", "q/a", {"fence": 1, "result": value}),
-        lambda: claim.read_finished("claim.finished", "q", {"worker": "w", "fence": 1, "result": value}),
+        lambda: claim.read_event("claim.finished", "q", {"worker": "w", "fence": 1, "result": value}),
     ):
         with pytest.raises(StoreCorrupt) as raised:
             read()

@@ -107,12 +107,13 @@ SAYINGS: list[tuple[str, Callable[[], object]]] = [
         settle(effects.STARTED, command=dataclasses.replace(effects.FOUND, is_running=True)),
     ),
     ("The effect's outcome is known.", settle(effects.STARTED, effects.COMPLETED, command=effects.FOUND)),
-    ("A claim's stream holds one event.", lambda: claim.replay([])),
+    ("A stream is empty.", lambda: claim.replay([])),
+    ("A claim's stream goes on after its end.", lambda: claim.replay(stamp([claims.FINISHED, claims.FINISHED]))),
     ("A stream is empty.", lambda: api_key.replay([])),
     ("A key's stream does not begin with a creation.", lambda: api_key.replay(stamp([keys.REVOKED]))),
     ("An event has a type that is not known.", lambda: api_key.read_event("key.dreamt", keys.KEY_ID, {})),
-    ("An event has a type that is not known.", lambda: claim.read_finished("claim.lost", "q", {})),
-    ("A claim's event cannot be read.", lambda: claim.read_finished("claim.finished", "q", {})),
+    ("An event has a type that is not known.", lambda: claim.read_event("claim.lost", "q", {})),
+    ("A claim's event cannot be read.", lambda: claim.read_event("claim.finished", "q", {})),
     ("Only an answered question can be claimed.", claim_of({})),
     ("The answer is not a yes.", act({"approved": False})),
     (
@@ -269,8 +270,8 @@ def test_an_event_larger_than_any_limit_of_today_still_loads() -> None:
         members = stored_event.read_stored_event(data, "q_1", 1)
         assert continuation_events.read_event(continuation_events.event_type(event), "q_1", members) == event
     finished = dataclasses.replace(claims.FINISHED, result=large)
-    data = stored_event.write_stored_event("q", 1, claim.finished_members(finished))
-    assert claim.read_finished("claim.finished", "q", stored_event.read_stored_event(data, "q", 1)) == finished
+    data = stored_event.write_stored_event("q", 1, claim.event_members(finished))
+    assert claim.read_event("claim.finished", "q", stored_event.read_stored_event(data, "q", 1)) == finished
     started = dataclasses.replace(effects.STARTED, arguments=large)
     data = stored_event.write_stored_event("e", 1, effect_events.event_members(started))
     assert effect_events.read_event("effect.started", "e", stored_event.read_stored_event(data, "e", 1)) == started

@@ -1,14 +1,16 @@
 """The right to go on with a decided continuation: open → held → done, or lapsed → held by the next.
 
 Who holds it, under which fence and until when are columns of the continuation's head, changed by the store alone and
-by its own clock. What is decided once and kept is ``Finished``: the one event of a claim's own stream.
+by its own clock. What is kept is in the claim's own stream: each ``Failed`` of a worker that gave up, and the one
+``Finished`` that ends it.
 """
 
 import dataclasses
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias, assert_never
 
+from pausemesh.core import limits
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import ClaimStatus, ClaimView, Continuation, Status
 from pausemesh.core.errors import (
@@ -17,13 +19,16 @@ from pausemesh.core.errors import (
     InvalidTransition,
     LeaseLost,
     StoreCorrupt,
+    StreamTooLong,
     UnknownSchemaVersion,
 )
 from pausemesh.core.stored_event import Members, Stamped
-from pausemesh.core.stored_members import document, text, whole_number
+from pausemesh.core.stored_members import document, text, text_or_none, whole_number
 from pausemesh.core.values import JsonValue
 
 FINISHED_TYPE: Final = "claim.finished"
+FAILED_TYPE: Final = "claim.failed"
+_EVENTS_KEPT_FOR_END: Final = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,21 +41,41 @@ class Finished:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedClaim:
-    """A claim that is done."""
+class Failed:
+    """Somebody could not go on, and gave the claim back."""
 
-    finished: Finished
+    worker: str
+    fence: int
+    reason: str | None = dataclasses.field(default=None, repr=False)
+
+
+Event: TypeAlias = Failed | Finished
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is kept of a claim: how it failed last, how it ended, and when the last of it happened."""
+
+    version: int
     at: datetime
+    failed: Failed | None = None
+    finished: Finished | None = None
+
+    @property
+    def end(self) -> Finished:
+        """How it ended; for a claim that is done."""
+        assert self.finished is not None, "it is done"
+        return self.finished
 
 
-def decide_finish(state: FinishedClaim | None, finish: Finished) -> tuple[Finished, ...]:
+def decide_finish(state: Claim | None, finish: Finished) -> tuple[Event, ...]:
     """Return the event of a worker that is done; none where this worker said the same before.
 
     Raises:
         LeaseLost: another one finished under a later fence.
         ClaimDone: this one finished before, with another result.
     """
-    if state is None:
+    if state is None or state.finished is None:
         return (finish,)
     if state.finished == finish:
         return ()
@@ -59,48 +84,84 @@ def decide_finish(state: FinishedClaim | None, finish: Finished) -> tuple[Finish
     raise ClaimDone(result=state.finished.result.value)
 
 
-def evolve(_state: FinishedClaim | None, stamped: Stamped[Finished]) -> FinishedClaim:
-    """Apply the one event."""
-    return FinishedClaim(finished=stamped.event, at=stamped.at)
+def decide_fail(state: Claim | None, fail: Failed) -> tuple[Event, ...]:
+    """Return the event of a worker that gives up; none where it said the same before.
+
+    Raises:
+        LeaseLost: the claim is done, or this worker said something else before.
+        StreamTooLong: so many gave up that no more can be kept.
+    """
+    if state is None:
+        return (fail,)
+    if state.finished is not None:
+        raise LeaseLost
+    if state.failed is not None and state.failed.fence == fail.fence:
+        if state.failed == fail:
+            return ()
+        raise LeaseLost
+    if state.version + _EVENTS_KEPT_FOR_END >= limits.EVENTS_PER_STREAM:
+        raise StreamTooLong(limit=limits.EVENTS_PER_STREAM)
+    return (fail,)
 
 
-def replay(stream: Iterable[Stamped[Finished]]) -> FinishedClaim:
+def evolve(state: Claim | None, stamped: Stamped[Event]) -> Claim:
+    """Apply an event that was stored."""
+    event = stamped.event
+    failed = None if state is None else state.failed
+    match event:
+        case Failed():
+            return Claim(version=stamped.version, at=stamped.at, failed=event)
+        case Finished():
+            return Claim(version=stamped.version, at=stamped.at, failed=failed, finished=event)
+        case _:
+            assert_never(event)
+
+
+def replay(stream: Iterable[Stamped[Event]]) -> Claim:
     """Return the state that a claim's stream gives.
 
     Raises:
-        StoreCorrupt: it holds anything but one event.
+        StoreCorrupt: it is empty, has a gap, or goes on after its end.
     """
-    events = tuple(stream)
-    if len(events) != 1:
-        raise StoreCorrupt("A claim's stream holds one event.")
-    return evolve(None, events[0])
+    state: Claim | None = None
+    for expected, stamped in enumerate(stream, start=1):
+        if stamped.version != expected:
+            raise StoreCorrupt(f"Version {expected} of a stream is missing.")
+        if state is not None and state.finished is not None:
+            raise StoreCorrupt("A claim's stream goes on after its end.")
+        state = evolve(state, stamped)
+    if state is None:
+        raise StoreCorrupt("A stream is empty.")
+    return state
 
 
-def finished_type(_finished: Finished) -> str:
-    """Return the type under which the event is stored."""
-    return FINISHED_TYPE
+def event_type(event: Event) -> str:
+    """Return the type under which an event is stored."""
+    return FINISHED_TYPE if isinstance(event, Finished) else FAILED_TYPE
 
 
-def finished_members(finished: Finished) -> Members:
-    """Return what is stored of the event."""
-    return {"worker": finished.worker, "fence": finished.fence, "result": finished.result}
+def event_members(event: Event) -> Members:
+    """Return what is stored of an event; members without a value are left out."""
+    if isinstance(event, Finished):
+        return {"worker": event.worker, "fence": event.fence, "result": event.result}
+    members: dict[str, Document | JsonValue] = {"worker": event.worker, "fence": event.fence}
+    return members if event.reason is None else {**members, "reason": event.reason}
 
 
-def read_finished(type_name: str, _noun_id: str, members: Mapping[str, JsonValue]) -> Finished:
+def read_event(type_name: str, _noun_id: str, members: Mapping[str, JsonValue]) -> Event:
     """Return the event that was stored as ``members``.
 
     Raises:
         UnknownSchemaVersion: the type is not known to this release.
         StoreCorrupt: it cannot be read.
     """
-    if type_name != FINISHED_TYPE:
+    if type_name not in {FINISHED_TYPE, FAILED_TYPE}:
         raise UnknownSchemaVersion("An event has a type that is not known.")
     try:
-        return Finished(
-            worker=text(members, "worker"),
-            fence=whole_number(members, "fence"),
-            result=document(members, "result"),
-        )
+        worker, fence = text(members, "worker"), whole_number(members, "fence")
+        if type_name == FAILED_TYPE:
+            return Failed(worker=worker, fence=fence, reason=text_or_none(members, "reason"))
+        return Finished(worker=worker, fence=fence, result=document(members, "result"))
     except (KeyError, TypeError, ValueError):
         raise StoreCorrupt("A claim's event cannot be read.") from None
 

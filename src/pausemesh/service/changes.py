@@ -19,6 +19,7 @@ _STATUS: Final = {
     "continuation.resumed": "resumed",
     "continuation.cancelled": "cancelled",
     "continuation.expired": "expired",
+    "claim.failed": "failed",
     "claim.finished": "done",
     "effect.started": "started",
     "effect.completed": "completed",

@@ -7,7 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from pausemesh.core import limits
-from pausemesh.core.claim import Finished, FinishedClaim, decide_finish, require_action, require_claimable
+from pausemesh.core.claim import (
+    Claim,
+    Event,
+    Failed,
+    Finished,
+    decide_fail,
+    decide_finish,
+    require_action,
+    require_claimable,
+)
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import ClaimStatus, Continuation
 from pausemesh.core.errors import (
@@ -18,6 +27,7 @@ from pausemesh.core.errors import (
     OutcomeUnknown,
     StoreError,
     StoreUnavailable,
+    StreamTooLong,
 )
 from pausemesh.core.issue import Issue
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
@@ -60,7 +70,7 @@ class Claims:
         """
         length, name = lease_of(lease), self._worker_of(worker)
         with self._world.rejections("claim", continuation_id):
-            wanted = None if action is None else _action_of(action)
+            wanted = None if action is None else action_of(action)
             continuation = await self._reads.inspect(continuation_id)
             require_claimable(continuation)
             if wanted is not None:
@@ -173,10 +183,10 @@ class Claims:
         document = await document_of(result, self._world.policy.json_limits)
         finished = Finished(worker=lease.worker, fence=lease.fence, result=document)
 
-        def step(state: FinishedClaim | None, _now: datetime) -> Step[FinishedClaim, Finished]:
+        def step(state: Claim | None, _now: datetime) -> Step[Claim, Event]:
             return Step(
                 events=decide_finish(state, finished),
-                head_of=lambda _reached: claim_head(continuation),
+                head_of=lambda reached: claim_head(reached, continuation),
                 also=(self._effects.fence(continuation, lease.fence, finish=True),),
             )
 
@@ -185,10 +195,33 @@ class Claims:
         self._observe_claim(lease, ClaimStatus.DONE.value)
         return document
 
+    async def fail(self, continuation: Continuation, lease: Lease, reason: str | None) -> None:
+        """Record that a worker cannot go on; beyond a number of failures no more are kept.
+
+        Raises:
+            LeaseLost: the lease has lapsed or passed on; nothing was recorded.
+        """
+        failed = Failed(worker=lease.worker, fence=lease.fence, reason=reason)
+
+        def step(state: Claim | None, _now: datetime) -> Step[Claim, Event]:
+            return Step(
+                events=decide_fail(state, failed),
+                head_of=lambda reached: claim_head(reached, continuation),
+                also=(self._effects.fence(continuation, lease.fence),),
+            )
+
+        with self._world.rejections("claim", continuation.id), contextlib.suppress(StreamTooLong):
+            await self._transactor.run(CLAIMS, continuation.id, step)
+
+    async def last_failure(self, continuation_id: str) -> Failed | None:
+        """Return how the claim failed last."""
+        state = await self._transactor.load(CLAIMS, continuation_id)
+        return None if state is None else state.failed
+
     async def result(self, continuation_id: str) -> JsonValue:
         """Return what the claim was finished with."""
         state = await self._transactor.load(CLAIMS, continuation_id)
-        return None if state is None else state.finished.result.value
+        return None if state is None or state.finished is None else state.finished.result.value
 
     def _observe_claim(self, lease: Lease, status: str) -> None:
         self._world.observe(
@@ -199,7 +232,12 @@ class Claims:
         return self._world.ids.new("w") if worker is None else worker_of(worker)
 
 
-def _action_of(action: object) -> tuple[str, Document]:
+def action_of(action: object) -> tuple[str, Document]:
+    """Return the name and the arguments of an action that somebody is going to take.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
     members = object_of(action, "/action")
     if members.keys() - {"name", "arguments"}:
         raise InvalidRequest(issues=[Issue("/action", "shape", "must have a name and arguments, and nothing else")])

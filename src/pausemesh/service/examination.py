@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from pausemesh.core.claim import FinishedClaim
+from pausemesh.core.claim import Claim
 from pausemesh.core.continuation import State
 from pausemesh.core.effect import Effect
 from pausemesh.core.envelope import Status
@@ -67,11 +67,11 @@ class Examination:
         match state:
             case State():
                 return continuation_head(state)
-            case FinishedClaim() | Effect():
+            case Claim() | Effect():
                 question = self.question_of(name).question
                 if question is None:
                     return None
-                return claim_head(question) if isinstance(state, FinishedClaim) else effect_head(state, question)
+                return claim_head(state, question) if isinstance(state, Claim) else effect_head(state, question)
             case None:
                 return None
             case _:

@@ -1,21 +1,31 @@
 """Claims for callers that hold nothing between two calls: they name the claim and its fence each time."""
 
+import dataclasses
 from collections.abc import Mapping
 from datetime import timedelta
 
+from pausemesh.core import limits
 from pausemesh.core.effect import Effect, EffectStatus
 from pausemesh.core.envelope import ClaimStatus, Continuation
 from pausemesh.core.errors import ClaimNotFound, ContinuationNotFound, EffectUnknown, InvalidRequest, LeaseLost
 from pausemesh.core.issue import Issue
 from pausemesh.core.principal import Principal, require_may_create
-from pausemesh.core.values import JsonInput, check_own_id
+from pausemesh.core.values import JsonInput, check_own_id, check_text
 from pausemesh.records import Lease
 from pausemesh.service.claiming import claim_next_within
-from pausemesh.service.claims import Claims
-from pausemesh.service.effects import Effects
+from pausemesh.service.claims import Claims, action_of
+from pausemesh.service.effects import Effects, effect_key_of
 from pausemesh.service.nouns import CONTINUATIONS
 from pausemesh.service.reads import Reads
-from pausemesh.service.requests import document_of, idempotency_key_of, lease_of, object_of, principal_of
+from pausemesh.service.requests import (
+    document_of,
+    idempotency_key_of,
+    lease_of,
+    object_of,
+    principal_of,
+    reason_of,
+    worker_of,
+)
 from pausemesh.service.wakeups import Wakeups
 from pausemesh.service.world import World
 
@@ -46,6 +56,9 @@ class FencedClaims:
     ) -> tuple[Continuation, Lease]:
         """Take the claim of an answered question; otherwise as ``Mesh.claim``."""
         caller = principal_of(by, self._world.scope)
+        _require_words(worker, lease)
+        if action is not None:
+            action_of(action)
         await self._reads.inspect(continuation_id)
         _require_worker(caller)
         return await self._claims.take(continuation_id, worker=worker, lease=lease, action=action)
@@ -54,7 +67,10 @@ class FencedClaims:
         self, queue: str, *, worker: str, lease: timedelta, timeout: float, by: Principal | None = None
     ) -> tuple[Continuation, Lease] | None:
         """Take the claim of the decision that has been ready longest in a queue; None where none was in time."""
-        _require_worker(principal_of(by, self._world.scope))
+        caller = principal_of(by, self._world.scope)
+        check_own_id(queue, "/queue")
+        _require_words(worker, lease)
+        _require_worker(caller)
         return await claim_next_within(
             self._world, self._claims, self._wakeups, queue=queue, worker=worker, lease=lease, timeout=timeout
         )
@@ -70,6 +86,19 @@ class FencedClaims:
         _, held = await self._held(claim_id, fence, by)
         if not await self._claims.release(held):
             raise LeaseLost
+        return held
+
+    async def fail(self, claim_id: str, fence: int, *, reason: str | None = None, by: Principal | None = None) -> Lease:
+        """Give the claim back because this worker cannot go on, and keep why; the same again finds it given back."""
+        said = reason_of(reason)
+        continuation, held = await self._named(claim_id, fence, by)
+        if continuation.claim is None or continuation.claim.status is not ClaimStatus.HELD:
+            told = await self._claims.last_failure(claim_id)
+            if told is None or (told.fence, told.reason) != (fence, said):
+                raise LeaseLost
+            return dataclasses.replace(held, worker=told.worker)
+        await self._claims.fail(continuation, held, said)
+        await self._claims.release(held)
         return held
 
     async def finish(
@@ -112,12 +141,13 @@ class FencedClaims:
             EffectConflict, ActionMismatch: it is not that effect, or not what was approved.
         """
         name = check_own_id(key, "/key")
+        known_as = check_text(kind or name, "/kind", limits.OWN_ID_CHARACTERS, least=1)
         document = await document_of(object_of(arguments or {}, "/arguments"), self._world.policy.json_limits)
         own = None if attempt is None else idempotency_key_of(attempt)
         with self._world.rejections("effect", key):
             continuation, held = await self._held(claim_id, fence, by)
             effect, is_new = await self._effects.start(
-                continuation, held, key=name, kind=kind or name, arguments=document, attempt=own
+                continuation, held, key=name, kind=known_as, arguments=document, attempt=own
             )
             is_running = effect.status is EffectStatus.STARTED and not is_new
             if is_running and (own is None or effect.attempt != own):
@@ -144,6 +174,7 @@ class FencedClaims:
             raise InvalidRequest(issues=[Issue("/result", "shape", "what did not happen has no result")])
         document = await document_of(result, self._world.policy.json_limits)
         with self._world.rejections("effect", key):
+            effect_key_of(key)
             continuation, held = await self._named(claim_id, fence, by)
             if completed:
                 return await self._effects.complete(continuation, held, key, document)
@@ -162,12 +193,12 @@ class FencedClaims:
         claim = continuation.claim
         if claim is None or claim.fence < fence:
             raise ClaimNotFound
-        if claim.fence > fence or claim.worker is None:
+        if claim.fence > fence:
             raise LeaseLost
         return continuation, Lease(
             scope=self._world.scope,
             stream=CONTINUATIONS.stream_of(continuation.id),
-            worker=claim.worker,
+            worker=claim.worker or "",
             fence=fence,
             until=claim.lease_until or self._world.clock.now(),
             attempts=fence,
@@ -178,6 +209,11 @@ class FencedClaims:
         if continuation.claim is None or continuation.claim.status is not ClaimStatus.HELD:
             raise LeaseLost
         return continuation, held
+
+
+def _require_words(worker: str, lease: timedelta) -> None:
+    worker_of(worker)
+    lease_of(lease)
 
 
 def _require_worker(caller: Principal | None) -> None:

@@ -45,14 +45,14 @@ CONTINUATIONS: Final[Noun[continuation.State, continuation_events.Event]] = Noun
     version_of=lambda state: state.continuation.version,
 )
 
-CLAIMS: Final[Noun[claim.FinishedClaim, claim.Finished]] = Noun(
+CLAIMS: Final[Noun[claim.Claim, claim.Event]] = Noun(
     name="claim",
-    event_type=claim.finished_type,
-    event_members=claim.finished_members,
-    read_event=claim.read_finished,
+    event_type=claim.event_type,
+    event_members=claim.event_members,
+    read_event=claim.read_event,
     evolve=claim.evolve,
     replay=claim.replay,
-    version_of=lambda _state: 1,
+    version_of=lambda state: state.version,
 )
 
 EFFECTS: Final[Noun[effect.Effect, effect_events.Event]] = Noun(
@@ -98,11 +98,11 @@ def continuation_head(state: continuation.State) -> Head:
     )
 
 
-def claim_head(envelope: Continuation) -> Head:
-    """Return the head of a claim that is done."""
+def claim_head(state: claim.Claim, envelope: Continuation) -> Head:
+    """Return what a claim is found by."""
     return Head(
         kind=CLAIMS.name,
-        status="done",
+        status="failed" if state.finished is None else "done",
         open=False,
         correlation=envelope.correlation_id,
         owner=f"{CONTINUATIONS.name}:{envelope.id}",

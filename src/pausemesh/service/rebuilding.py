@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pausemesh.core import limits
-from pausemesh.core.claim import FinishedClaim
+from pausemesh.core.claim import Claim
 from pausemesh.core.envelope import Status
 from pausemesh.core.errors import StoreCorrupt
 from pausemesh.records import ClaimColumns, Restoring, Stream
@@ -117,7 +117,8 @@ class Rebuilding:
         if kept.fence >= fence and not (seen is None and stream.question.status is Status.RESUMED):
             return dataclasses.replace(kept, done_at=done_at)
         if done_at is not None:
-            holder = claim.state.finished.worker if isinstance(claim.state, FinishedClaim) else None
+            finished = claim.state.finished if isinstance(claim.state, Claim) else None
+            holder = None if finished is None else finished.worker
             return ClaimColumns(holder=holder, fence=fence, attempts=fence, done_at=done_at)
         # Nobody knows any more how far the fence had come, and a worker of before may be alive.
         return ClaimColumns(fence=fence + limits.FENCE_LEAP, attempts=fence)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from pausemesh.core import claim
 from pausemesh.core.claim import Finished
 from pausemesh.core.continuation import State
 from pausemesh.core.continuation_events import Created
@@ -42,13 +43,14 @@ class StoredStream:
 
     @property
     def ended_at(self) -> datetime | None:
-        """When its last event was stored."""
-        return self.stored.events[-1].at if self.stored.events else None
+        """When its last event was stored, where this is a claim that is done."""
+        last = self.stored.events[-1] if self.stored.events else None
+        return last.at if last is not None and last.type == claim.FINISHED_TYPE else None
 
     @property
     def highest_fence(self) -> int:
         """The highest fence under which one of its events was recorded, 0 where none was."""
-        fenced = (Finished, Started, Completed, Failed, Doubted)
+        fenced = (claim.Failed, Finished, Started, Completed, Failed, Doubted)
         return max((stamped.event.fence for stamped in self.events if isinstance(stamped.event, fenced)), default=0)
 
     def finding(self, flaw: Flaw, *, version: int | None = None, detail: str | None = None) -> Finding:

@@ -12,7 +12,7 @@ from pausemesh.core.values import time_to_text
 from pausemesh.records import Lease
 from pausemesh.server import bodies
 from pausemesh.server.answer import Answer, continuation_members, embedded, json_answer
-from pausemesh.server.operation import WORKERS, Access, Call, KeyUse, Operation
+from pausemesh.server.operation import Access, Call, KeyUse, Operation
 from pausemesh.server.routes.continuations import require_may_read
 
 
@@ -31,7 +31,6 @@ async def take(call: Call) -> Answer:
 
 async def take_next(call: Call) -> Answer:
     """Take the claim of the next decision of a queue."""
-    call.require_role(WORKERS)
     body: bodies.TakeNextClaim = call.body
     work = call.mesh.fenced.take_next(
         body.queue,
@@ -81,7 +80,9 @@ async def release(call: Call) -> Answer:
 
 async def fail(call: Call) -> Answer:
     """Give back, since it did not work."""
-    lease = await call.mesh.fenced.release(call.path["id"], call.body.fence, by=call.principal)
+    body: bodies.FailClaim = call.body
+    reason = None if body.reason is UNSET else str(body.reason)
+    lease = await call.mesh.fenced.fail(call.path["id"], body.fence, reason=reason, by=call.principal)
     return json_answer({"claim": _open(lease)})
 
 
@@ -241,6 +242,7 @@ OPERATIONS: Final = (
         path="/v1/claims/{id}/fail",
         name="failClaim",
         summary="Give a claim back because this worker cannot go on",
+        about="Why is kept. The same again finds it given back.",
         tag="Claims",
         handle=fail,
         takes=bodies.FailClaim,
