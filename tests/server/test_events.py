@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from starlette.types import Message
@@ -135,6 +136,20 @@ def test_many_who_commit_at_once_leave_no_gap(server: RunningServer) -> None:
         asked = {noun_id for found in threads.map(ask, range(8)) for noun_id in found}
         seen = follower.take(200)
     assert {one.data["nounId"] for one in seen} == asked
+
+
+def test_what_another_process_commits_is_told_without_a_gap(tmp_path: Path) -> None:
+    database = tmp_path / "shared.db"
+    with (
+        RunningServer(database=database) as one,
+        RunningServer(database=database) as other,
+        Follower(one.port, one.key("viewer")) as follower,
+        one.client("editor") as here,
+        Client(other.port, here.key) as there,
+    ):
+        asked = [identified(client) for _ in range(20) for client in (here, there)]
+        seen = [one.data["nounId"] for one in follower.take(40)]
+    assert seen == asked
 
 
 def test_a_client_that_reads_nothing_is_sent_away_and_delays_nobody(

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import typing
 from collections.abc import Mapping
 from typing import Any
 
@@ -104,23 +105,34 @@ def shaped(value: object, shape: type[Any]) -> Any:
     Raises:
         InvalidRequest: a member is missing, unknown or of another type; the issue names its place.
     """
+    _refuse_unknown(value, shape, "")
     try:
         return msgspec.convert(value, shape, strict=True)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `")
-        raise InvalidRequest(issues=[_issue(message, place.removesuffix("`"), value, shape)]) from None
+        raise InvalidRequest(issues=[_issue(str(error))]) from None
 
 
-def _issue(message: str, place: str, value: object, shape: type[Any]) -> Issue:
-    path = place.removeprefix("$").replace(".", "/").replace("[", "/").replace("]", "")
-    if "unknown field" in message and isinstance(value, dict):
-        # The name is the caller's own text: only its place is told.
-        return Issue(path, "unknown_member", f"has a member that is none of {', '.join(_names(shape))}")
+def _refuse_unknown(value: object, shape: type[Any], path: str) -> None:
+    """Refuse a member that the shape has not; its name is the caller's own text, so that only its place is told."""
+    if not isinstance(value, dict):
+        return
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+    if value.keys() - fields.keys():
+        known = ", ".join(sorted(fields))
+        raise InvalidRequest(issues=[Issue(path, "unknown_member", f"has a member that is none of {known}")])
+    for name, kind in fields.items():
+        for part in typing.get_args(kind):
+            if isinstance(part, type) and issubclass(part, msgspec.Struct):
+                _refuse_unknown(value.get(name), part, f"{path}/{name}")
+
+
+def _issue(text: str) -> Issue:
+    """Return what a checker's text says; a value of the caller's that stands in it is left out."""
+    message, _, place = text.rpartition(" - at `") if text.endswith("`") and " - at `" in text else (text, "", "")
+    path = place.removesuffix("`").removeprefix("$").replace(".", "/").replace("[", "/").replace("]", "")
     if "missing required field" in message:
         name = message.partition("`")[2].rpartition("`")[0]
         return Issue(f"{path}/{name}", "missing", "is required")
+    if message.startswith("Invalid enum value"):
+        return Issue(path, "enum", "is not one of the known values")
     return Issue(path, "type", message[:1].lower() + message[1:])
-
-
-def _names(shape: type[Any]) -> list[str]:
-    return sorted(field.encode_name for field in msgspec.structs.fields(shape))

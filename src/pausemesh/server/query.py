@@ -2,19 +2,20 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
+from pausemesh.core.limits import PAGE_MAX
 from pausemesh.core.values import time_from_text
 from pausemesh.server import limits
 from pausemesh.server.errors import CredentialInUrl
 
 _MOST_PARAMETERS: Final = 32
-_INTEGER: Final = re.compile(r"-?[0-9]{1,9}")
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _SECONDS: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,3})?")
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?Z")
 _CREDENTIAL: Final = re.compile(r"pm[rk]_[0-9A-Za-z]{16}")
@@ -72,10 +73,22 @@ def read_text(value: str, _path: str) -> str:
     return value
 
 
-def read_integer(value: str, path: str) -> int:
-    """Return an integer."""
-    if not _INTEGER.fullmatch(value):
-        raise _bad(path, "must be an integer")
+def read_one_of(known: Iterable[str]) -> Callable[[str, str], str]:
+    """Return a reader that knows these words and no other."""
+    words = tuple(known)
+
+    def read(value: str, path: str) -> str:
+        if value not in words:
+            raise _bad(path, f"must be one of {', '.join(words)}")
+        return value
+
+    return read
+
+
+def read_limit(value: str, path: str) -> int:
+    """Return how many rows a page may have, 1 to 200."""
+    if not _NUMBER.fullmatch(value) or not 1 <= int(value) <= PAGE_MAX:
+        raise _bad(path, f"must be 1 to {PAGE_MAX}")
     return int(value)
 
 

@@ -143,7 +143,10 @@ class Asking:
         question = read_question(payload)
         key = None if request.idempotency_key is None else idempotency_key_of(request.idempotency_key)
         noun_id = self._id_of(request, by, key, asker)
-        expires_at = expiry_of(request.expires_at, request.expires_in, policy, self._world.clock.now())
+        now = self._world.clock.now()
+        expires_at = expiry_of(request.expires_at, request.expires_in, policy, now)
+        if key is None:
+            require_timely(expires_at, policy, now)  # a repeat under a key finds its question however late it is
         named = answerable_by_of(request.answerable_by)
         ways = named or _default_ways(by, question.kind)
         queue = None if request.queue is None else check_own_id(request.queue, "/queue")

@@ -1,5 +1,6 @@
 """The effects ledger: an effect is started before it happens, and its outcome recorded under the claim's fence."""
 
+import dataclasses
 from datetime import datetime
 from typing import Final
 
@@ -83,19 +84,15 @@ class Effects:
         """Record what somebody found who looked, holding no claim."""
         with self._world.rejections("effect", key):
             caller = principal_of(by, self._world.scope)
+            command = await self._resolve_command(outcome, evidence, result, by=actor_of(caller))
             continuation = await self._reads.inspect(continuation_id)
+            effect_key_of(key)
             if caller is not None:
                 require_admin(caller)
             require_claimable(continuation)
             seen = 0 if continuation.claim is None else continuation.claim.fence
-            command = await self._resolve_command(
-                outcome,
-                evidence,
-                result,
-                by=actor_of(caller),
-                seen_fence=seen,
-                is_running=await self.is_live(continuation, seen),
-            )
+            is_running = await self.is_live(continuation, seen)
+            command = dataclasses.replace(command, seen_fence=seen, is_running=is_running)
             effect, _ = await self._run(continuation, key, command, None)
             return effect
 
@@ -112,14 +109,9 @@ class Effects:
     ) -> Effect:
         """Record what the holder of the claim found."""
         with self._world.rejections("effect", key):
-            command = await self._resolve_command(
-                outcome,
-                evidence,
-                result,
-                by=Actor(kind=ActorKind.AGENT, id=lease.worker),
-                seen_fence=lease.fence,
-                is_running=is_running,
-            )
+            holder = Actor(kind=ActorKind.AGENT, id=lease.worker)
+            command = await self._resolve_command(outcome, evidence, result, by=holder)
+            command = dataclasses.replace(command, seen_fence=lease.fence, is_running=is_running)
             effect, _ = await self._run(continuation, key, command, lease)
             return effect
 
@@ -177,9 +169,7 @@ class Effects:
             finish=finish,
         )
 
-    async def _resolve_command(
-        self, outcome: str, evidence: str, result: object, *, by: Actor, seen_fence: int, is_running: bool
-    ) -> Resolve:
+    async def _resolve_command(self, outcome: str, evidence: str, result: object, *, by: Actor) -> Resolve:
         resolution = _resolution_of(outcome)
         if resolution is Resolution.NOT_DONE and result is not None:
             raise InvalidRequest(issues=[Issue("/result", "shape", "what was not done has no result")])
@@ -189,9 +179,21 @@ class Effects:
             evidence=check_text(evidence, "/evidence", limits.EVIDENCE_CHARACTERS, least=1),
             by=by,
             result=await document_of(result, self._world.policy.json_limits) if done else None,
-            seen_fence=seen_fence,
-            is_running=is_running,
+            seen_fence=0,
+            is_running=False,
         )
+
+
+def effect_key_of(key: object) -> str:
+    """Return a key that an effect may be known by.
+
+    Raises:
+        ClaimNotFound: nothing can be known by it.
+    """
+    try:
+        return check_own_id(key, "/key")
+    except InvalidRequest:
+        raise ClaimNotFound("There is no effect with this key.") from None
 
 
 def effect_id(continuation: Continuation, key: str) -> str:

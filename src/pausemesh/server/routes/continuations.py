@@ -8,14 +8,16 @@ from msgspec import UNSET
 from pausemesh.core.continuation_events import event_members, event_type
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import Continuation, Status
-from pausemesh.core.errors import Forbidden, TokenMismatch, WaitTimeout
+from pausemesh.core.errors import Forbidden, WaitTimeout
+from pausemesh.core.limits import PAGE, PAGE_MAX
 from pausemesh.core.principal import Principal, Role
-from pausemesh.core.values import time_to_text
+from pausemesh.core.question import QuestionKind
+from pausemesh.core.values import check_foreign_id, time_to_text
 from pausemesh.server import bodies
 from pausemesh.server.answer import Answer, continuation_members, json_answer
 from pausemesh.server.headers import credential_of
 from pausemesh.server.operation import READERS, Access, Call, KeyUse, Operation
-from pausemesh.server.query import Parameter, read_integer, read_text, read_time, read_wait
+from pausemesh.server.query import Parameter, read_limit, read_one_of, read_text, read_time, read_wait
 from pausemesh.service.deciding import Outcome
 
 _SECRET_MEMBERS: Final = frozenset({"tokenHash", "creationKey", "requestDigest"})
@@ -52,8 +54,9 @@ async def show(call: Call) -> Answer:
 
 async def list_all(call: Call) -> Answer:
     """Read a page."""
-    call.require_role(READERS)
     query = call.query
+    if call.known.role is Role.MESSENGER and "cursor" not in query:
+        raise Forbidden
     own = call.known.id if call.known.role is Role.AGENT else None
     page = await call.mesh.list(
         status=query.get("status"),
@@ -61,9 +64,10 @@ async def list_all(call: Call) -> Answer:
         kind=query.get("kind"),
         due_before=query.get("dueBefore"),
         created_by=own,
-        limit=query.get("limit", 50),
+        limit=query.get("limit", PAGE),
         cursor=query.get("cursor"),
     )
+    call.require_role(READERS)  # a cursor that is none was told before; none was ever given to another role
     found = [continuation_members(continuation) for continuation in page.continuations]
     return json_answer({"continuations": found, "nextCursor": page.next_cursor})
 
@@ -103,12 +107,9 @@ async def reissue(call: Call) -> Answer:
 async def resume(call: Call) -> Answer:
     """Answer with the token."""
     body: bodies.Resume = call.body
-    token = credential_of(call.headers, "PauseMesh")
-    if token is None:
-        raise TokenMismatch
     outcome = await call.mesh.resume(
         call.path["id"],
-        token=token,
+        token=credential_of(call.headers, "PauseMesh") or "",
         idempotency_key=call.idempotency_key or "",
         payload=body.payload,
         shown_digest=_given(body.shown_digest),
@@ -218,17 +219,20 @@ OPERATIONS: Final = (
         parameters=(
             Parameter(
                 name="status",
-                read=read_text,
+                read=read_one_of(status.value for status in Status),
                 schema={"enum": [status.value for status in Status]},
                 about="Only those in this status.",
             ),
             Parameter(
-                name="correlationId", read=read_text, schema={"type": "string"}, about="Only those of this correlation."
+                name="correlationId",
+                read=check_foreign_id,
+                schema={"type": "string"},
+                about="Only those of this correlation.",
             ),
             Parameter(
                 name="kind",
-                read=read_text,
-                schema={"enum": ["input", "approval", "authorization"]},
+                read=read_one_of(kind.value for kind in QuestionKind),
+                schema={"enum": [kind.value for kind in QuestionKind]},
                 about="Only those of this kind.",
             ),
             Parameter(
@@ -239,8 +243,8 @@ OPERATIONS: Final = (
             ),
             Parameter(
                 name="limit",
-                read=read_integer,
-                schema={"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
+                read=read_limit,
+                schema={"type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE},
                 about="How many a page has at most.",
             ),
             Parameter(

@@ -15,10 +15,12 @@ _MEDIA_TYPE: Final = "text/event-stream"
 async def follow(call: Call) -> EventStream:
     """Send what happens from now, or from a position, on."""
     position = _position_of(call)
-    call.require_role(READERS)
     changes = call.mesh.changes
+    seq = None if position is None else changes.seq_of(position)
+    call.require_role(READERS)
     latest = await changes.latest()
-    seq = latest if position is None else changes.seq_of(position)
+    if seq is None:
+        seq = latest
     if seq > latest:
         raise EventsGone
     return EventStream(call, seq)
