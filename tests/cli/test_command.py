@@ -36,6 +36,12 @@ def test_the_help_names_every_command_and_has_examples() -> None:
     assert all(word in done.stdout for word in ("demo", "version", "Examples:", "pausemesh demo"))
 
 
+def test_help_is_a_command_too() -> None:
+    assert run("help").stdout == run("--help").stdout
+    assert run("help", "keys", "create").stdout == run("keys", "create", "--help").stdout
+    assert run("help", "dance").returncode == 1
+
+
 def test_the_demos_help_names_its_options_and_has_examples() -> None:
     done = run("demo", "--help")
     assert done.returncode == 0

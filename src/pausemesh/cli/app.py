@@ -41,6 +41,7 @@ app: Final = App(
 )
 register_serving_commands(app)
 app.command("pausemesh.cli.demo.command:demo", name="demo", help=_DEMO, help_epilogue=_DEMO_EXAMPLES)
+app.command("pausemesh.cli.help:show_help", name="help", help="Show what there is, or how one command is used.")
 app.command("pausemesh.cli.version:version", name="version", help="Print the version.", help_epilogue="")
 register_operator_commands(app)
 register_upkeep_commands(app)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -40,6 +41,8 @@ def dev(settings: Settings | None = None) -> int:
 
 def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
     configure_log(settings.log_level, sys.stderr)
+    # What it says of its own start and stop, this process says itself.
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     try:
         _refuse_what_is_not_there()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -13,6 +13,7 @@ import uvicorn
 from pausemesh.server import limits
 from pausemesh.server.app import PauseMeshApp
 from pausemesh.server.protocols import StrictH11Protocol, StrictHttpToolsProtocol
+from pausemesh.telemetry.log import logger
 
 Parser = Literal["httptools", "h11"]
 
@@ -20,6 +21,9 @@ _STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 _SWITCH_SECONDS: Final = 0.0005
 """How soon a thread of the store gets its turn beside a busy event loop; Python's own 5 ms would double a write."""
+
+
+_LOG: Final = logger("pausemesh.process")
 
 
 class Process(uvicorn.Server):
@@ -46,10 +50,12 @@ class Process(uvicorn.Server):
         """Serve on sockets that listen, until SIGTERM or SIGINT."""
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
+        _LOG.info("serving")
         try:
             await super().serve(None if sockets is None else list(sockets))
         finally:
             sys.setswitchinterval(before)
+            _LOG.info("stopped")
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -66,6 +72,7 @@ class Process(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, let requests in flight end and those that only wait answer at once."""
+        _LOG.info("stopping")
         self._app.serving.stop()
         await super().shutdown(sockets)
 
