@@ -156,6 +156,37 @@ async def test_an_effect_is_started_by_one_call_and_its_exact_repeat(mesh: Mesh,
             await mesh.fenced.start_effect(noun_id, lease.fence, attempt=other, **start)  # type: ignore[arg-type]
 
 
+async def test_a_start_that_is_repeated_after_its_lease_is_not_told_that_nothing_was_recorded(
+    mesh: Mesh, replica: Mesh, clock: ManualClock
+) -> None:
+    noun_id, lease = await taken(mesh)
+    for key in ("open", "done"):
+        await mesh.fenced.start_effect(noun_id, lease.fence, key=key, attempt=f"start {key}")
+    await mesh.fenced.record_outcome(noun_id, lease.fence, "done", completed=True, result=7)
+    clock.advance(LEASE)
+    with pytest.raises(pausemesh.EffectUnknown):
+        await replica.fenced.start_effect(noun_id, lease.fence, key="open", attempt="start open")
+    effect, is_repeat = await replica.fenced.start_effect(noun_id, lease.fence, key="done", attempt="start done")
+    assert (effect.result, is_repeat) == (7, True)
+    for key, attempt in (("open", None), ("open", "start other"), ("other", "start open")):
+        with pytest.raises(pausemesh.LeaseLost):
+            await replica.fenced.start_effect(noun_id, lease.fence, key=key, attempt=attempt)
+
+
+async def test_the_same_end_from_two_sides_at_once_is_one_end(mesh: Mesh, replica: Mesh) -> None:
+    for number in range(20):
+        noun_id, lease = await taken(mesh)
+        ends = await asyncio.gather(
+            *[one.fenced.finish(noun_id, lease.fence, result=number) for one in (mesh, replica, mesh, replica)]
+        )
+        assert {end.claim for end in ends} == {ends[0].claim}
+        noun_id, lease = await taken(mesh)
+        told = await asyncio.gather(
+            *[one.fenced.fail(noun_id, lease.fence, reason="?") for one in (mesh, replica, mesh, replica)]
+        )
+        assert {one.worker for one in told} == {"w1"}
+
+
 async def test_a_start_that_nobody_named_cannot_be_repeated(mesh: Mesh) -> None:
     noun_id, lease = await taken(mesh)
     await mesh.fenced.start_effect(noun_id, lease.fence, key="book")

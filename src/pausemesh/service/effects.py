@@ -119,6 +119,11 @@ class Effects:
         """Tell whether the claim is held under this fence right now, by the store's clock."""
         return isinstance(await self._world.store.append(self.fence(continuation, fence)), Appended)
 
+    async def find(self, continuation: Continuation, key: str) -> Effect | None:
+        """Return one effect of a continuation, None where there is none with this key."""
+        effect = await self._transactor.load(EFFECTS, effect_id(continuation, key))
+        return effect if effect is not None and effect.key == key else None
+
     async def of(self, continuation: Continuation) -> tuple[Effect, ...]:
         """Return all effects of a continuation, by key."""
         prefix = EFFECTS.stream_of(f"{continuation.id}/")

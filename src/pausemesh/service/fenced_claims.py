@@ -145,14 +145,31 @@ class FencedClaims:
         document = await document_of(object_of(arguments or {}, "/arguments"), self._world.policy.json_limits)
         own = None if attempt is None else idempotency_key_of(attempt)
         with self._world.rejections("effect", key):
-            continuation, held = await self._held(claim_id, fence, by)
-            effect, is_new = await self._effects.start(
-                continuation, held, key=name, kind=known_as, arguments=document, attempt=own
-            )
+            try:
+                continuation, held = await self._held(claim_id, fence, by)
+                effect, is_new = await self._effects.start(
+                    continuation, held, key=name, kind=known_as, arguments=document, attempt=own
+                )
+            except LeaseLost:
+                return await self._started_before(claim_id, name, own), True
             is_running = effect.status is EffectStatus.STARTED and not is_new
             if is_running and (own is None or effect.attempt != own):
                 raise EffectUnknown("It was started under this claim, and has no outcome yet.")
             return effect, not is_new
+
+    async def _started_before(self, claim_id: str, key: str, attempt: str | None) -> Effect:
+        """Return the outcome of what this very call started while it held the claim.
+
+        Raises:
+            LeaseLost: it started nothing.
+            EffectUnknown: it did, and nobody knows what came of it.
+        """
+        effect = await self._effects.find(await self._reads.inspect(claim_id), key)
+        if effect is None or attempt is None or effect.attempt != attempt:
+            raise LeaseLost
+        if effect.status in {EffectStatus.STARTED, EffectStatus.UNKNOWN}:
+            raise EffectUnknown("This very call started it, has lost its claim since, and no outcome is recorded.")
+        return effect
 
     async def record_outcome(
         self,

@@ -124,8 +124,9 @@ class Transactor:
                     return Settled(state=reached, replayed=False)
                 state, now = reached, result.at
                 continue
-            _refuse_stale_fence(result)
             state, fresh, now = await self.load(noun, noun_id), True, result.at
+            if Reason.FENCE in result.reasons and decide(state, now).events:
+                raise LeaseLost  # unless this very call ended the lease: then its event is there, and answers it
         raise StoreUnavailable("Too many others were first; nothing was written.")
 
     async def _append(
@@ -170,11 +171,6 @@ def _evolved(noun: Noun[StateT, EventT], state: StateT | None, stamped: Sequence
         state = noun.evolve(state, one)
     assert state is not None, "a step has at least one event"
     return state
-
-
-def _refuse_stale_fence(refused: Refused) -> None:
-    if Reason.FENCE in refused.reasons:
-        raise LeaseLost
 
 
 def _context(scope: str, stream: str, version: int) -> bytes:
