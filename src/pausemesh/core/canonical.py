@@ -107,6 +107,11 @@ def canonical_bytes(value: object, limits: JsonLimits = _DEFAULT) -> bytes:
     return data
 
 
+def write_own(value: JsonValue) -> bytes:
+    """Write a value of our own making as RFC 8785 says: checked texts, ASCII keys, and no number that is a float."""
+    return _PLAIN.encode(value).encode()
+
+
 def digest(value: object, limits: JsonLimits = _DEFAULT) -> str:
     """Return the SHA-256 of the canonical bytes as 64 lower-case hexadecimal digits.
 

@@ -11,7 +11,7 @@ from json.encoder import encode_basestring
 from typing import Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
-from pausemesh.core.canonical import canonical_bytes, decode_canonical
+from pausemesh.core.canonical import decode_canonical, write_own
 from pausemesh.core.document import Document
 from pausemesh.core.errors import PauseMeshError, StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.values import SCHEMA_VERSION, JsonValue
@@ -71,4 +71,4 @@ def _bytes_of(value: "Document | JsonValue") -> bytes:
         return encode_basestring(value).encode()
     if type(value) is int:
         return b"%d" % value
-    return canonical_bytes(value)
+    return write_own(value)

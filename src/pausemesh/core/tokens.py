@@ -16,6 +16,8 @@ KEY_PREFIX: Final = "pmk_"
 ENTROPY_BYTES: Final = 32
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
+_PAIRS_PER_PIECE: Final = 5
+_PIECE: Final = len(_PAIRS) ** _PAIRS_PER_PIECE
 _ENTROPY_CHARACTERS: Final = 43
 _CHECKSUM_CHARACTERS: Final = 6
 _FORM: Final = re.compile(rf"[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
@@ -57,8 +59,11 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, characters: int) -> str:
-    pairs = []
-    for _ in range(0, characters, 2):
-        number, remainder = divmod(number, len(_PAIRS))
-        pairs.append(_PAIRS[remainder])
+    """Write a number with so many digits; it is taken apart in pieces that fit a machine's word."""
+    pairs: list[str] = []
+    while 2 * len(pairs) < characters:
+        number, piece = divmod(number, _PIECE)
+        for _ in range(_PAIRS_PER_PIECE):
+            piece, remainder = divmod(piece, len(_PAIRS))
+            pairs.append(_PAIRS[remainder])
     return "".join(reversed(pairs))[-characters:]

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from starlette.types import Receive
@@ -79,7 +79,16 @@ async def read_body(receive: Receive, most: int) -> bytes:
         raise RequestTimeout from None
 
 
-def parse_body(raw: bytes, headers: Mapping[bytes, bytes], shape: type[Any], json_limits: JsonLimits) -> Any:
+def limits_of_body(json_limits: JsonLimits) -> JsonLimits:
+    """Return what a body may measure in which values of these limits stand."""
+    return dataclasses.replace(
+        json_limits,
+        max_depth=json_limits.max_depth + limits.ENVELOPE_DEPTH,
+        max_values=json_limits.max_values + limits.ENVELOPE_VALUES,
+    )
+
+
+def parse_body(raw: bytes, headers: Mapping[bytes, bytes], shape: type[Any], body_limits: JsonLimits) -> Any:
     """Return a body as its shape; an empty one without a media type counts as ``{}``.
 
     Raises:
@@ -88,15 +97,7 @@ def parse_body(raw: bytes, headers: Mapping[bytes, bytes], shape: type[Any], jso
     """
     if not raw and b"content-type" not in headers:
         raw = b"{}"
-    value = read_json(
-        raw,
-        dataclasses.replace(
-            json_limits,
-            max_depth=json_limits.max_depth + limits.ENVELOPE_DEPTH,
-            max_values=json_limits.max_values + limits.ENVELOPE_VALUES,
-        ),
-    )
-    return shaped(value, shape)
+    return shaped(read_json(raw, body_limits), shape)
 
 
 def shaped(value: object, shape: type[Any]) -> Any:
@@ -116,14 +117,35 @@ def _refuse_unknown(value: object, shape: type[Any], path: str) -> None:
     """Refuse a member that the shape has not; its name is the caller's own text, so that only its place is told."""
     if not isinstance(value, dict):
         return
+    known = _KNOWN.get(shape) or _learn(shape)
+    if not value.keys() <= known.names:
+        names = ", ".join(sorted(known.names))
+        raise InvalidRequest(issues=[Issue(path, "unknown_member", f"has a member that is none of {names}")])
+    for name, part in known.parts:
+        _refuse_unknown(value.get(name), part, f"{path}/{name}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Known:
+    """The names of a shape's members, and those of them that are shapes themselves."""
+
+    names: frozenset[str]
+    parts: tuple[tuple[str, type[Any]], ...]
+
+
+_KNOWN: Final[dict[type[Any], _Known]] = {}
+
+
+def _learn(shape: type[Any]) -> _Known:
+    """Take note of a shape, since looking into it costs more than all that is done with it."""
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
-    if value.keys() - fields.keys():
-        known = ", ".join(sorted(fields))
-        raise InvalidRequest(issues=[Issue(path, "unknown_member", f"has a member that is none of {known}")])
-    for name, kind in fields.items():
-        for part in typing.get_args(kind):
-            if isinstance(part, type) and issubclass(part, msgspec.Struct):
-                _refuse_unknown(value.get(name), part, f"{path}/{name}")
+    parts = [
+        (name, part)
+        for name, kind in fields.items()
+        for part in typing.get_args(kind)
+        if isinstance(part, type) and issubclass(part, msgspec.Struct)
+    ]
+    return _KNOWN.setdefault(shape, _Known(frozenset(fields), tuple(parts)))
 
 
 def _issue(text: str) -> Issue:

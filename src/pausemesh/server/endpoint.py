@@ -61,7 +61,7 @@ class Endpoint:
         if operation.takes is not None:
             require_json(headers, may_be_empty=operation.name in self._bodiless)
             raw = await read_body(receive, most)
-            arguments = (raw, headers, operation.takes, self._serving.json_limits)
+            arguments = (raw, headers, operation.takes, self._serving.body_limits)
             body = parse_body(*arguments) if len(raw) <= _SMALL_BYTES else await to_thread(parse_body, *arguments)
         query = read_query(scope["query_string"], operation.parameters)
         if operation.key is not KeyUse.NONE:

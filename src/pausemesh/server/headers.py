@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from pausemesh.core.errors import IdempotencyKeyInvalid
 from pausemesh.core.issue import Issue
@@ -105,12 +105,6 @@ def parameters_of(media_type: str) -> tuple[str, dict[str, str]]:
     kind, *rest = media_type.split(";")
     pairs = [part.partition("=") for part in rest if part.strip()]
     return kind.strip().lower(), {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
-
-
-def describe(scope: Mapping[str, Any]) -> str:
-    """Return the address of the caller as far as it is known, for the log."""
-    client = scope.get("client")
-    return "-" if not client else str(client[0])
 
 
 def _bad(message: str) -> BadTransport:

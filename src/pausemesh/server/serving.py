@@ -13,6 +13,7 @@ from pausemesh.core.limits import JsonLimits
 from pausemesh.ports import RateLimiter
 from pausemesh.server import limits
 from pausemesh.server.authentication import Callers
+from pausemesh.server.body import limits_of_body
 from pausemesh.service.mesh import Mesh
 from pausemesh.telemetry.metrics import Metrics
 
@@ -50,6 +51,7 @@ class Serving:
         self.limiter = limiter
         self.metrics = metrics
         self.json_limits = json_limits
+        self.body_limits = limits_of_body(json_limits)
         self.mutations_per_minute = mutations_per_minute
         self.readiness_probe = readiness_probe
         self.public_url = public_url

@@ -36,6 +36,7 @@ from pausemesh.service.world import World
 
 _KEYED_ID_PREFIX: Final = "q"
 _KEYED_ID_CHARACTERS: Final = 26
+_NO_METADATA: Final = Document.of({})
 _EITHER_WAY: Final = (AnswerableBy.TOKEN, AnswerableBy.OPERATOR)
 _BY_OPERATOR_ONLY: Final = (AnswerableBy.OPERATOR,)
 
@@ -139,7 +140,9 @@ class Asking:
         policy = self._world.policy
         by = principal_of(request.by, self._world.scope)
         payload = await document_of(request.payload, policy.json_limits)
-        metadata = await document_of(_metadata(request.metadata), policy.json_limits)
+        metadata = _NO_METADATA
+        if request.metadata is not None:
+            metadata = await document_of(object_of(request.metadata, "/metadata"), policy.json_limits)
         question = read_question(payload)
         key = None if request.idempotency_key is None else idempotency_key_of(request.idempotency_key)
         noun_id = self._id_of(request, by, key, asker)
@@ -232,12 +235,6 @@ def _key_owner(by: Principal | None) -> str:
     """Return whose key it is; no capacity has an empty name, so that these never meet ``mesh.ask``'s keys."""
     actor = actor_of(by)
     return f"{actor.kind.value}:{actor.id or ''}"
-
-
-def _metadata(metadata: object) -> dict[str, JsonInput]:
-    if metadata is None:
-        return {}
-    return object_of(metadata, "/metadata")
 
 
 def _request_digest(
