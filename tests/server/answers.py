@@ -16,7 +16,7 @@ from pausemesh.server.problems import STATUS, TITLES, type_of
 SECRET_CHARACTERS: Final = 8
 """Shorter texts of a request may stand in an answer by chance."""
 
-_WORDS: Final = frozenset({"operator", "approval", "application/json", "authorization", "completed", "identity"})
+_WORDS: Final = frozenset({"operator", "approval", "application/json", "authorization", "completed", "PauseMesh"})
 """Words of the contract, which an answer may say whoever else said them."""
 
 
@@ -116,7 +116,7 @@ def _texts_of(path: str, headers: Mapping[str, str], body: bytes) -> Iterator[st
         if name.lower() in {"authorization", "x-api-key", "idempotency-key", "content-type"}:
             yield value
             yield from value.split(" ")
-    yield from path.partition("?")[2].replace("=", "&").split("&")
+    yield from set(path.partition("?")[2].replace("=", "&").split("&")) - _PARAMETERS
     try:
         yield from _leaves(json.loads(body))
     except (ValueError, RecursionError):
@@ -141,6 +141,7 @@ def _members_of(shape: Any) -> Iterator[str]:
     yield from (field.encode_name for field in msgspec.structs.fields(shape))
 
 
+_PARAMETERS: Final = {parameter.name for operation in OPERATIONS for parameter in operation.parameters}
 _MEMBERS: Final = frozenset(
     name
     for shape in vars(bodies).values()

@@ -1,6 +1,7 @@
 """What an operation gives back, and how it is sent."""
 
 import dataclasses
+from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -27,8 +28,9 @@ class Answer:
 
     async def send(self, send: Send) -> None:
         """Send it."""
-        length = (b"content-length", b"%d" % len(self.body))
-        headers = [*self.headers, *COMMON, length]
+        headers = [*self.headers, *COMMON]
+        if self.status != HTTPStatus.NO_CONTENT:  # RFC 9110, section 8.6: it has no length
+            headers.append((b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_plus
 
 from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.issue import Issue
@@ -40,7 +40,7 @@ def refuse_credentials(path: str, query: bytes) -> None:
     """
     if _CREDENTIAL.search(path):
         raise CredentialInUrl
-    text = query.decode("latin-1")
+    text = unquote_plus(query.decode("latin-1"))
     if _CREDENTIAL.search(text) or _CREDENTIAL_NAME.search(text):
         raise CredentialInUrl
 
