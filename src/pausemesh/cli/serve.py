@@ -16,6 +16,7 @@ from pausemesh.adapters.clock import SystemClock
 from pausemesh.core.error_base import PauseMeshError
 from pausemesh.core.principal import Role
 from pausemesh.opening import open as open_mesh
+from pausemesh.ports import Observer
 from pausemesh.server.app import create_app, paths
 from pausemesh.server.process import Process, listen
 from pausemesh.server.settings import Settings, SettingsError
@@ -56,9 +57,7 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
 async def _serve(settings: Settings, *, port_file: Path | None, is_dev: bool) -> None:
     metrics = Metrics(paths())
     async with _store(settings) as store:
-        opening = open_mesh(
-            store, policy=settings.policy(), observer=Observers(LogObserver(), metrics), clock=SystemClock()
-        )
+        opening = open_mesh(store, policy=settings.policy(), observer=_observer(settings, metrics), clock=SystemClock())
         async with opening as mesh:
             if is_dev:
                 await _show_key(mesh)
@@ -80,6 +79,11 @@ async def _serve(settings: Settings, *, port_file: Path | None, is_dev: bool) ->
                 _announce(bound, port_file)
                 process = Process(app, parser=settings.parser, trusted_proxies=settings.trusted_proxies)
                 await process.serve([bound])
+
+
+def _observer(settings: Settings, metrics: Metrics) -> Observer:
+    """Return who is told what happens: the counts always, the log where it is not too quiet to say it."""
+    return Observers(metrics, LogObserver()) if settings.log_level in {"debug", "info"} else metrics
 
 
 @contextlib.asynccontextmanager
