@@ -223,7 +223,7 @@ class TestOpenLoopback:
     @pytest.mark.parametrize(
         "host",
         ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "localhost.", "127.0.0.2", "[::2]",
-         "0.0.0.0", "127.1", "[::ffff:127.0.0.1]", "localhost:x", "localhost,evil.example", "::1"],
+         "10.0.0.1", "127.1", "[::ffff:127.0.0.1]", "localhost:x", "localhost,evil.example", "::1"],
     )  # fmt: skip
     @pytest.mark.parametrize("path", ["/v1/continuations", "/nowhere", "/docs", "/metrics"])
     def test_any_other_name_is_misdirected_before_anything_else(

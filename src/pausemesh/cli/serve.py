@@ -18,7 +18,7 @@ from pausemesh.core.principal import Role
 from pausemesh.opening import open as open_mesh
 from pausemesh.ports import Observer
 from pausemesh.server.app import create_app, paths
-from pausemesh.server.process import Process, listen
+from pausemesh.server.process import Process, StopSignals, listen
 from pausemesh.server.settings import Settings, SettingsError
 from pausemesh.service.mesh import Mesh
 from pausemesh.stores.memory import MemoryEventStore
@@ -46,15 +46,15 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     try:
         _refuse_what_is_not_there()
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(settings, port_file=port_file, is_dev=is_dev))
+        with StopSignals() as signals, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(settings, signals, port_file=port_file, is_dev=is_dev))
     except (SettingsError, PauseMeshError, OSError) as error:
         print(f"pausemesh: {_line_of(error)}", file=sys.stderr)
         return _REFUSED
     return 0
 
 
-async def _serve(settings: Settings, *, port_file: Path | None, is_dev: bool) -> None:
+async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | None, is_dev: bool) -> None:
     metrics = Metrics(paths())
     async with _store(settings) as store:
         opening = open_mesh(store, policy=settings.policy(), observer=_observer(settings, metrics), clock=SystemClock())
@@ -76,8 +76,9 @@ async def _serve(settings: Settings, *, port_file: Path | None, is_dev: bool) ->
                 public_url=settings.public_url,
             )
             with contextlib.closing(listen(settings.host, settings.port)) as bound:
-                _announce(bound, port_file)
                 process = Process(app, parser=settings.parser, trusted_proxies=settings.trusted_proxies)
+                signals.stop(process)
+                _announce(bound, port_file)
                 await process.serve([bound])
 
 

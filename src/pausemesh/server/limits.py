@@ -23,6 +23,9 @@ SUBSCRIBERS: Final = 1_000
 SUBSCRIBER_BACKLOG_EVENTS: Final = 1_000
 COMMENT_SECONDS: Final = 15.0
 
+BACKLOG: Final = 2_048
+"""How many connections may wait to be let in."""
+
 SWEEP_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 20
 KEEP_ALIVE_SECONDS: Final = 20

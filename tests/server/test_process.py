@@ -1,0 +1,121 @@
+"""The process as it is started and stopped: it answers what it began, closes what it opened, and ends once."""
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import pausemesh
+from tests.server.harness import SECONDS, Wire
+from tests.server.served import Served
+
+HOST = b"Host: localhost\r\n"
+BODY = b'{"payload":"Which flight?"}'
+JSON = b"Content-Type: application/json\r\nContent-Length: %d\r\n"
+ASKING = b"POST /v1/continuations HTTP/1.1\r\n" + HOST + JSON % len(BODY) + b"Expect: 100-continue\r\n\r\n"
+TAKING = b'{"queue":"q","worker":"w","leaseSeconds":60,"wait":25}'
+
+
+def begin(wire: Wire) -> None:
+    """Begin a request, and see that it is under way."""
+    wire.send(ASKING)
+    assert wire.line() == b"HTTP/1.1 100 Continue\r\n"
+    while wire.line() != b"\r\n":
+        pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_request_in_flight_end_and_closes_the_store(tmp_path: Path, number: int) -> None:
+    with Served(tmp_path) as served, served.wire() as wire:
+        begin(wire)
+        assert served.leftovers
+        served.signal(number)
+        assert served.until_refused()
+        reply = wire.send(BODY).reply()
+        assert reply.status == 201
+        assert wire.is_closed
+        assert served.wait() == 0
+        assert served.leftovers == []
+    with pausemesh.open_sync(tmp_path / "q.db") as mesh:
+        asked = reply.json["continuation"]["continuationId"]
+        assert mesh.inspect(asked).status is pausemesh.Status.PENDING
+
+
+def test_however_many_signals_come_it_stops_once_and_cleanly(tmp_path: Path) -> None:
+    with Served(tmp_path) as served, served.wire() as wire:
+        begin(wire)
+        served.signal()
+        assert served.until_refused()
+        ended = threading.Event()
+
+        def insist() -> None:
+            while not ended.is_set() and served.process.poll() is None:
+                served.signal()
+                time.sleep(0.001)
+
+        insisting = threading.Thread(target=insist)
+        insisting.start()
+        try:
+            assert wire.send(BODY).reply().status == 201
+            assert served.wait() == 0
+        finally:
+            ended.set()
+            insisting.join(SECONDS)
+        assert served.leftovers == []
+        assert served.said.count('"stopped"') == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_as_soon_as_there_is_a_store_ends_it_as_cleanly(tmp_path: Path, number: int) -> None:
+    with Served(tmp_path) as served:
+        assert served.until(lambda: served.leftovers != [])
+        assert served.signal(number).wait() == 0
+        assert served.leftovers == []
+        assert "Traceback" not in served.said
+
+
+def test_whoever_is_told_of_its_port_is_let_in(tmp_path: Path) -> None:
+    with Served(tmp_path) as served, served.wire() as wire:
+        assert wire.send(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n").reply().status == 200
+
+
+def test_who_waits_is_answered_when_it_stops(tmp_path: Path) -> None:
+    with Served(tmp_path) as served, served.client() as client:
+        asked = client.ask()["continuation"]["continuationId"]
+        waiting = [served.wire().send(b"GET /v1/continuations/%b?wait=25 HTTP/1.1\r\n%b\r\n" % (asked.encode(), HOST))
+                   for _ in range(20)]  # fmt: skip
+        taking = served.wire()
+        taking.send(b"POST /v1/claims HTTP/1.1\r\n" + HOST + JSON % len(TAKING) + b"\r\n" + TAKING)
+        assert served.until_metric("pausemesh_waiting", 21.0)
+        served.signal()
+        for wire in waiting:
+            with wire:
+                reply = wire.reply()
+                assert reply.json["continuation"]["status"] == "pending"
+                assert wire.is_closed
+        with taking:
+            assert taking.reply().status == 204
+        assert served.wait() == 0
+        assert served.leftovers == []
+
+
+def test_the_next_process_finds_what_the_last_one_acknowledged(tmp_path: Path) -> None:
+    with Served(tmp_path) as served, served.client() as client:
+        created = client.ask({"message": "Which flight?"})
+        served.kill()
+    with Served(tmp_path) as served, served.client() as client:
+        outcome = client.resume(created, "AZ1")
+        assert outcome.json["replayed"] is False
+        served.kill()
+    with Served(tmp_path, "--parser", "h11") as served, served.client() as client:
+        again = client.resume(created, "AZ1")
+        assert again.json["replayed"] is True
+        assert again.body.replace(b"true", b"false") == outcome.body
+
+
+def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
+    with Served(tmp_path) as served, Served(tmp_path, port=served.port) as second:
+        assert second.wait() == 1
+        assert "cannot listen" in second.said
