@@ -90,7 +90,7 @@ lock-check: $(VENV)/.dev ## fail where `make lock` would change something
 	@diff -u requirements.lock $(LOCKS)/requirements.lock
 	@diff -u requirements-dev.lock $(LOCKS)/requirements-dev.lock
 
-proof-quick: $(VENV)/.ready ## the long proofs, some ten minutes: kills, crash images, races, claims, retries, rules
+proof-quick: $(VENV)/.ready ## the long proofs, some ten minutes: kills, crash images, races, claims, retries, HTTP, rules
 	@$(RUN) proofs --quick
 
 bench: $(VENV)/.ready ## measure speed and memory, as ratios inside one run

@@ -39,6 +39,10 @@ class Voice:
         while data:
             data = data[os.write(self._saying, data) :]
 
+    def fileno(self) -> int:
+        """Return what a loop can watch for the parent's next line."""
+        return self._hearing.fileno()
+
     def hear(self) -> Line | None:
         """Wait for a line from the parent; None where it has no more."""
         text = self._hearing.readline()

@@ -1,0 +1,1 @@
+"""The server over HTTP, killed and cut off: who retries under a key is told the truth, and loses nothing."""

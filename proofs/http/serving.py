@@ -1,0 +1,81 @@
+"""The server that is killed: the real one, on a file and a port that outlive it."""
+
+import asyncio
+import contextlib
+import dataclasses
+import socket
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+import pausemesh
+from pausemesh import SqliteEventStore
+from pausemesh.records import CrashPoint
+from pausemesh.server.app import PauseMeshApp, create_app
+from pausemesh.server.process import Process, listen
+from pausemesh.telemetry.log import configure_log
+from proofs.children import Voice
+from proofs.clocks import AheadClock
+
+_ANY_NUMBER: Final = 10**6
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What a server serves.
+
+    Attributes:
+        path: of its file.
+        port: where it listens.
+        store: the kind of store.
+        fault: where it kills itself, if it does.
+        ahead: by how much its clock is ahead of the true time.
+    """
+
+    path: Path
+    port: int
+    store: type[SqliteEventStore] = SqliteEventStore
+    fault: Callable[[CrashPoint], None] | None = None
+    ahead: timedelta = timedelta(0)
+
+    def __call__(self, voice: Voice) -> None:
+        """Serve until the process is killed; say so as soon as requests are accepted."""
+        configure_log("warning", sys.stderr)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._serve(voice))
+
+    async def _serve(self, voice: Voice) -> None:
+        clock = AheadClock(self.ahead)
+        store = await self.store.open(self.path, clock, fault=self.fault)
+        async with pausemesh.open(store, clock=clock) as mesh:
+            app = create_app(mesh, readiness_probe=store, is_loopback=True, mutations_per_minute=_ANY_NUMBER)
+            with contextlib.closing(listen("127.0.0.1", self.port)) as bound:
+                await _HeardProcess(app, voice).serve([bound])
+
+
+class _HeardProcess(Process):
+    """Says when it is up."""
+
+    def __init__(self, app: PauseMeshApp, voice: Voice) -> None:
+        super().__init__(app)
+        self._voice = voice
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._voice.say(up=True)
+
+
+def reserve_port() -> socket.socket:
+    """Return a socket that keeps a free port for servers that come and go; it never listens itself."""
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+    except BaseException:
+        reserved.close()
+        raise
+    return reserved
