@@ -1,4 +1,4 @@
-"""A command on a pseudo-terminal, as a person sees it and types into it."""
+"""A program on a pseudo-terminal, as a person sees it and types into it."""
 
 import contextlib
 import fcntl
@@ -11,21 +11,25 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 SECONDS = 30.0
+PAUSEMESH = (sys.executable, "-m", "pausemesh")
 _STYLES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Terminal:
     """Runs ``pausemesh`` with these words; entered as a block, it is killed at the end if it still runs."""
 
-    def __init__(self, *words: str, env: dict[str, str], folder: Path, columns: int = 100) -> None:
+    def __init__(
+        self, *words: str, env: dict[str, str], folder: Path, columns: int = 100, program: Sequence[str] = PAUSEMESH
+    ) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pausemesh", *words],
+            [*program, *words],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -63,6 +67,15 @@ class Terminal:
     def type(self, line: str) -> None:
         """Type a line."""
         os.write(self._master, f"{line}\n".encode())
+
+    def press(self, key: str) -> None:
+        """Press Ctrl and a key."""
+        os.write(self._master, bytes([ord(key) - ord("a") + 1]))
+
+    def drain(self) -> None:
+        """Read what is there, so that no program waits for somebody to read."""
+        while self._receive(time.monotonic()):
+            pass
 
     def interrupt(self) -> int:
         """Press Ctrl-C, and once more where readline missed it, and return the exit code."""

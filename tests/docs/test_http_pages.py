@@ -1,0 +1,267 @@
+"""The commands of the pages on HTTP do what the pages say, on a real server."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.follower import Follower
+from tests.server.harness import Client, RunningServer
+
+HOWTO = Path(__file__).resolve().parents[2] / "docs" / "howto"
+BLOCK = re.compile(r"^```(bash|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SETTINGS = re.compile(r"^export PAUSEMESH_.*\n", re.MULTILINE)
+
+FOLLOW = """
+const { PAUSEMESH_URL, PAUSEMESH_API_KEY, POSITION } = process.env;
+follow(`${PAUSEMESH_URL}/v1/events`, PAUSEMESH_API_KEY, (event) => console.log(event.nounId), POSITION);
+"""
+
+
+def blocks(page: str, language: str = "bash") -> list[str]:
+    """The blocks of a page, without the lines that say where the server is."""
+    found = BLOCK.findall((HOWTO / page).read_text(encoding="utf-8"))
+    return [SETTINGS.sub("", code) for kind, code in found if kind == language]
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    with RunningServer() as running:
+        yield running
+
+
+@pytest.fixture
+def agent(server: RunningServer) -> Iterator[Client]:
+    with server.client("agent") as client:
+        yield client
+
+
+def environment(client: Client) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
+    url = f"http://127.0.0.1:{client.port}"
+    return {**kept, "PAUSEMESH_URL": url, "PAUSEMESH_API_KEY": client.key or "", "NO_PROXY": "127.0.0.1"}
+
+
+def shell(script: str, client: Client, folder: Path) -> list[str]:
+    """Run a script, which must work; return what it printed, line by line."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment(client),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq here")
+def test_a_shell_asks_waits_answers_and_goes_on(agent: Client, tmp_path: Path) -> None:
+    printed = shell("".join(blocks("call-over-http.md")), agent, tmp_path)
+    assert printed == ["pending", "false", "started", "completed", "done"]
+
+
+@pytest.fixture
+def started() -> Iterator[list[subprocess.Popen[str]]]:
+    """Programs that were started, and are ended with the test."""
+    found: list[subprocess.Popen[str]] = []
+    yield found
+    for program in found:
+        program.kill()
+        program.wait(30)
+        for stream in (program.stdout, program.stdin):
+            if stream is not None:
+                stream.close()
+
+
+def following(words: list[str], client: Client, **more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(words, env={**environment(client), **more}, stdout=subprocess.PIPE, text=True)
+
+
+def told(program: subprocess.Popen[str], wanted: str) -> str:
+    """Read what it prints up to a line that has what is wanted, and return that line."""
+    assert program.stdout is not None
+    for line in program.stdout:
+        if wanted in line:
+            return line
+    raise AssertionError(wanted)
+
+
+def test_curl_follows_and_goes_on_at_a_position(agent: Client, started: list[subprocess.Popen[str]]) -> None:
+    follow, go_on = blocks("follow-live.md")
+    started.append(following(["bash", "-c", f"exec {follow}"], agent))
+    told(started[0], "retry: 1000")
+    noun_id = agent.ask()["continuation"]["continuationId"]
+    position = told(started[0], "id: ").removeprefix("id: ").strip()
+    assert noun_id in told(started[0], "data: ")
+    later = agent.ask()["continuation"]["continuationId"]
+    started.append(following(["bash", "-c", f"exec {go_on}"], agent, POSITION=position))
+    assert later in told(started[1], "data: ")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
+def test_javascript_goes_on_at_a_position(agent: Client, started: list[subprocess.Popen[str]], tmp_path: Path) -> None:
+    _, follow = blocks("follow-live.md", "js")
+    (tmp_path / "follow.js").write_text(follow + FOLLOW, encoding="utf-8")
+
+    with Follower(agent.port, agent.key or "") as follower:
+        agent.ask()
+        position = next(iter(follower)).position
+    after = agent.ask()["continuation"]["continuationId"]
+    started.append(following(["node", str(tmp_path / "follow.js")], agent, POSITION=position))
+    assert after in told(started[0], "q_")
+
+
+class Life:
+    """A question that is asked, answered and gone on with, to the point at which a call is repeated."""
+
+    def __init__(self, server: RunningServer, agent: Client) -> None:
+        self.agent = agent
+        self.admin = server.client("admin")
+        self.asked = agent.ask(queue="q")
+        self.id = self.asked["continuation"]["continuationId"]
+        self.path = f"/v1/continuations/{self.id}"
+        self.claim = f"/v1/claims/{self.id}"
+        self.fence = {"fence": 1}
+
+    def resume(self) -> Any:
+        return self.agent.resume(self.asked, 1, key="r")
+
+    def take(self) -> Any:
+        self.resume()
+        return self.agent.post(f"{self.path}/claim", {"worker": "w", "leaseSeconds": 60})
+
+    def begin(self, attempt: str | None = "try") -> Any:
+        self.take()
+        return self.agent.post(f"{self.claim}/effects", {**self.fence, "key": "book"}, key=attempt)
+
+    def answer(self) -> Any:
+        digest = self.asked["continuation"]["shownDigest"]
+        return self.admin.post(f"{self.path}/answer", {"payload": 1, "shownDigest": digest}, key="a")
+
+    def cancel(self) -> Any:
+        return self.agent.post(f"{self.path}/cancel", {"reason": "off"})
+
+    def reissue(self) -> Any:
+        return self.agent.post(f"{self.path}/token", {"expectedVersion": 1})
+
+    def take_next(self) -> Any:
+        self.resume()
+        return self.agent.post("/v1/claims", {"queue": "q", "worker": "w", "leaseSeconds": 60})
+
+    def renew(self) -> Any:
+        self.take()
+        return self.agent.post(f"{self.claim}/renew", self.fence)
+
+    def outcome(self) -> Any:
+        self.begin()
+        return self.agent.post(f"{self.claim}/effects/book/outcome", {**self.fence, "status": "completed", "result": 1})
+
+    def done(self) -> Any:
+        self.take()
+        return self.agent.post(f"{self.claim}/done", {**self.fence, "result": 1})
+
+    def release(self) -> Any:
+        return self.agent.post(f"{self.claim}/release", self.fence)
+
+    def fail(self) -> Any:
+        return self.agent.post(f"{self.claim}/fail", {**self.fence, "reason": "down"})
+
+    def resolve(self) -> Any:
+        return self.admin.post(f"{self.path}/effects/book/resolve", {"outcome": "not_done", "evidence": "seen"})
+
+
+def ask_again(life: Life) -> tuple[Any, Any]:
+    first, again = (life.agent.post("/v1/continuations", {"payload": 1}, key="c") for _ in range(2))
+    assert again.json == {"continuation": first.json["continuation"], "resumeToken": None}
+    return first, again
+
+
+def begin_under_another_name(life: Life) -> tuple[Any, Any]:
+    first = life.begin()
+    return first, life.agent.post(f"{life.claim}/effects", {**life.fence, "key": "book"}, key="other")
+
+
+def begin_without_a_name(life: Life) -> tuple[Any, Any]:
+    life.take()
+    body = {**life.fence, "key": "book"}
+    return life.agent.post(f"{life.claim}/effects", body), life.agent.post(f"{life.claim}/effects", body)
+
+
+def after_taking(call: Callable[[Life], Any]) -> Callable[[Life], tuple[Any, Any]]:
+    def twice(life: Life) -> tuple[Any, Any]:
+        life.take()
+        return call(life), call(life)
+
+    return twice
+
+
+def take_again(life: Life) -> tuple[Any, Any]:
+    first = life.take()
+    return first, life.agent.post(f"{life.path}/claim", {"worker": "w", "leaseSeconds": 60})
+
+
+def resolve_again(life: Life) -> tuple[Any, Any]:
+    life.begin()
+    life.release()
+    return life.resolve(), life.resolve()
+
+
+@pytest.mark.parametrize(
+    ("calls", "status", "told"),
+    [
+        (ask_again, 200, None),
+        (lambda life: (life.resume(), life.resume()), 200, "replayed"),
+        (lambda life: (life.answer(), life.answer()), 200, "replayed"),
+        (lambda life: (life.cancel(), life.cancel()), 200, None),
+        (lambda life: (life.reissue(), life.reissue()), 409, "VERSION_CONFLICT"),
+        (take_again, 409, "CLAIM_HELD"),
+        (lambda life: (life.take_next(), life.take_next()), 204, None),
+        (lambda life: (life.renew(), life.renew()), 200, None),
+        (lambda life: (life.begin(), life.begin()), 200, "replayed"),
+        (begin_under_another_name, 409, "EFFECT_UNKNOWN"),
+        (begin_without_a_name, 409, "EFFECT_UNKNOWN"),
+        (lambda life: (life.outcome(), life.outcome()), 200, None),
+        (lambda life: (life.done(), life.done()), 200, None),
+        (after_taking(Life.fail), 200, None),
+        (after_taking(Life.release), 409, "LEASE_LOST"),
+        (resolve_again, 200, None),
+    ],
+    ids=[
+        "ask",
+        "resume",
+        "answer",
+        "cancel",
+        "token",
+        "claim",
+        "next",
+        "renew",
+        "effect",
+        "other",
+        "none",
+        "outcome",
+        "done",
+        "fail",
+        "release",
+        "resolve",
+    ],
+)
+def test_a_repeat_is_answered_as_the_page_says(
+    server: RunningServer, agent: Client, calls: Callable[[Life], tuple[Any, Any]], status: int, told: str | None
+) -> None:
+    life = Life(server, agent)
+    first, again = calls(life)
+    life.admin.close()
+    assert first.status in {200, 201}
+    assert again.status == status
+    if told == "replayed":
+        assert (first.json["replayed"], again.json["replayed"]) == (False, True)
+    elif told is not None:
+        assert again.json["code"] == told
