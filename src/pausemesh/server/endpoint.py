@@ -57,10 +57,10 @@ class Endpoint:
         most = self._serving.json_limits.max_bytes
         require_declared_size(headers, most)
         if operation.takes is None and has_body(headers):
-            await read_body(receive, most)  # it means nothing, and would stand before the next request
+            await self._read(receive, most)  # it means nothing, and would stand before the next request
         if operation.takes is not None:
             require_json(headers, may_be_empty=operation.name in self._bodiless)
-            raw = await read_body(receive, most)
+            raw = await self._read(receive, most)
             arguments = (raw, headers, operation.takes, self._serving.body_limits)
             body = parse_body(*arguments) if len(raw) <= _SMALL_BYTES else await to_thread(parse_body, *arguments)
         query = read_query(scope["query_string"], operation.parameters)
@@ -78,6 +78,11 @@ class Endpoint:
             receive=receive,
             root=scope.get("root_path", ""),
         )
+
+    async def _read(self, receive: Receive, most: int) -> bytes:
+        """Read a body; however many come slowly, they take nobody else's place."""
+        with self._serving.set_aside():
+            return await read_body(receive, most)
 
     async def _identify(self, operation: Operation, scope: Scope) -> Principal | None:
         if operation.access is Access.PUBLIC:

@@ -84,6 +84,15 @@ class Serving:
         if self.in_flight > limits.REQUESTS_IN_FLIGHT:
             raise Overloaded
 
+    @contextlib.contextmanager
+    def set_aside(self) -> Iterator[None]:
+        """Count a request as one that only waits, for its body or for a decision, for as long as the block runs."""
+        self.in_flight -= 1
+        try:
+            yield
+        finally:
+            self.in_flight += 1
+
     async def patiently(self, receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:
         """Return what ``work`` waits for; None where the client goes or the server stops before it is there.
 
@@ -98,13 +107,11 @@ class Serving:
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(disconnected(receive))
         self._waiting.add(task)
-        self.in_flight -= 1
         try:
-            with self.metrics.waiting():
+            with self.metrics.waiting(), self.set_aside():
                 await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
             return await _ended(task)
         finally:
-            self.in_flight += 1
             self._waiting.discard(task)
             task.cancel()
             gone.cancel()
@@ -119,12 +126,10 @@ class Serving:
         if self.subscribers >= limits.SUBSCRIBERS or self.stopping.is_set():
             raise Overloaded
         self.subscribers += 1
-        self.in_flight -= 1
         try:
-            with self.metrics.subscribed():
+            with self.metrics.subscribed(), self.set_aside():
                 yield
         finally:
-            self.in_flight += 1
             self.subscribers -= 1
 
     def stop(self) -> None:
