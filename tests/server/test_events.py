@@ -120,6 +120,13 @@ def test_a_messenger_and_nobody_may_not_follow(server: RunningServer, nobody: Cl
         assert messenger.get("/v1/events").outcome == (403, "FORBIDDEN")
 
 
+def test_a_stream_has_no_head_to_be_asked_for_alone(server: RunningServer) -> None:
+    with server.wire() as wire:
+        head = f"HEAD /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.key('viewer')}\r\n\r\n"
+        answer = wire.send(head.encode()).reply("HEAD")
+        assert (answer.status, answer.headers["allow"]) == (405, "GET")
+
+
 def test_silence_is_filled_with_comments(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "COMMENT_SECONDS", 0.01)
     with Follower(server.port, server.key("viewer")) as quiet:

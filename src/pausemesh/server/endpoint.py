@@ -29,8 +29,9 @@ class Endpoint:
         self._operations = {operation.method: operation for operation in operations}
         self._serving = serving
         self._bodiless = {operation.name for operation in self._operations.values() if _may_be_empty(operation)}
-        if "GET" in self._operations:
-            self._operations["HEAD"] = self._operations["GET"]
+        got = self._operations.get("GET")
+        if got is not None and not got.is_endless:
+            self._operations["HEAD"] = got
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.

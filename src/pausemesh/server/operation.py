@@ -83,7 +83,8 @@ class Operation:
     """An operation of the HTTP interface; the OpenAPI document is made from these.
 
     ``gives`` maps each status of success to the shape of its body, None: none. ``problems`` are the codes that it
-    adds to those that every operation can answer with. ``links`` name what a client can do with what it got.
+    adds to those that every operation can answer with. ``links`` name what a client can do with what it got. An
+    endless answer has no HEAD.
     """
 
     method: str
@@ -99,6 +100,7 @@ class Operation:
     key: KeyUse = KeyUse.NONE
     takes_token: bool = False
     is_limited: bool = False
+    is_endless: bool = False
     gives: Mapping[int, type[Any] | None] = dataclasses.field(default_factory=dict)
     media_type: str = "application/json"
     problems: tuple[str, ...] = ()

@@ -49,6 +49,7 @@ OPERATIONS: Final = (
         tag="Live",
         handle=follow,
         access=Access.KEYED,
+        is_endless=True,
         parameters=(
             Parameter(
                 name="after", read=read_text, schema={"type": "string"}, about="The position of the last event seen."
