@@ -1,18 +1,21 @@
-"""The tutorial with a server is typed into three terminals as it is printed, with kill -9 where it says so."""
+"""What the tutorial and the README say is typed into terminals as it is printed, with kill -9 where they say so."""
 
 import contextlib
+import json
 import os
 import re
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminal import Terminal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial" / "first-pause.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "tutorial" / "first-pause.md"
+README = re.compile(r"^```(bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r'^```(?:bash|python) title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 SERVER, AGENT, YOURS = "the server's terminal", "the agent's terminal", "your terminal"
 BASH = (
@@ -27,11 +30,13 @@ BASH = (
 class Reader:
     """Somebody who follows the page: three terminals in one folder, and the next block at each step."""
 
-    def __init__(self, folder: Path, terminals: dict[str, Terminal], port: int) -> None:
+    def __init__(
+        self, folder: Path, terminals: dict[str, Terminal], port: int, blocks: Iterable[tuple[str, str]]
+    ) -> None:
         self._folder = folder
         self._terminals = terminals
         self._port = port
-        self._blocks = iter(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
+        self._blocks = iter(blocks)
         self.key = ""
 
     def next(self, title: str) -> str:
@@ -80,22 +85,30 @@ def free_port() -> int:
         return port
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
-    """A reader who has installed PauseMesh: this very environment, under the name that the page gives it."""
+@contextlib.contextmanager
+def reading(folder: Path, blocks: Iterable[tuple[str, str]]) -> Iterator[Reader]:
+    """A reader who has installed PauseMesh: this very environment, under the names that the pages give it."""
     assert (Path(sys.prefix) / "bin" / "activate").exists()
-    (tmp_path / "env").symlink_to(sys.prefix)
+    for name in ("env", ".venv"):
+        (folder / name).symlink_to(sys.prefix)
     port = free_port()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
     kept |= {"PAUSEMESH_PORT": str(port), "NO_PROXY": "127.0.0.1", "PS1": "$ ", "HISTFILE": ""}
     with contextlib.ExitStack() as stack:
         terminals = {
-            title: stack.enter_context(Terminal(env=kept, folder=tmp_path, program=BASH))
+            title: stack.enter_context(Terminal(env=kept, folder=folder, program=BASH))
             for title in (SERVER, AGENT, YOURS)
         }
-        yield Reader(tmp_path, terminals, port)
+        yield Reader(folder, terminals, port, blocks)
         for terminal in terminals.values():
             terminal.press("c")
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    """A reader of the tutorial."""
+    with reading(tmp_path, BLOCK.findall(PAGE.read_text(encoding="utf-8"))) as found:
+        yield found
 
 
 def start_the_server(reader: Reader) -> None:
@@ -107,7 +120,10 @@ def start_the_server(reader: Reader) -> None:
 
 def approve(reader: Reader) -> None:
     """Answer as the page says: yes, no note, and yes."""
-    yours = reader.begin(YOURS)
+    say_yes(reader.begin(YOURS))
+
+
+def say_yes(yours: Terminal) -> None:
     yours.see("> ")
     yours.type("yes")
     yours.see("> ")
@@ -155,3 +171,17 @@ def test_it_works_as_typed_and_each_refund_happens_once(reader: Reader, tmp_path
     assert "done: 40 euros for A-18" in reader.do(AGENT)
     assert refunds.read_text(encoding="utf-8") == "A-17 40\nA-18 40\n"
     assert reader.is_through
+
+
+def test_what_the_readme_shows_works_within_a_minute(tmp_path: Path) -> None:
+    blocks = README.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(blocks) == 2
+    with reading(tmp_path, ((title, code) for title, (_, code) in zip((SERVER, YOURS), blocks, strict=True))) as reader:
+        start_the_server(reader)
+        yours = reader.begin(YOURS)
+        yours.see("1 question waits")
+        say_yes(yours)
+        yours.see("Recorded")
+        reader.type(YOURS, "pausemesh show wipe-7 --json > shown.json")
+    shown = json.loads((tmp_path / "shown.json").read_text(encoding="utf-8"))["continuation"]
+    assert (shown["status"], shown["resumePayload"]) == ("resumed", {"approved": True})
