@@ -1,4 +1,4 @@
-"""Measure, print the table with its goals, and keep the figures: ``python -m bench [--short] [--json FILE]``."""
+"""Measure, print the table with its goals, and keep the figures: ``python -m bench [--short] [--only PART]``."""
 
 import argparse
 import asyncio
@@ -9,40 +9,51 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import apsw
 from rich.console import Console
 from rich.table import Table
 
 import pausemesh
-from bench import imports, pending, throughput
+from bench import imports, pending, polls, rates, throughput
 from bench.measure import FULL, SHORT, Row, Sizes
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS: Final = Path(__file__).parent / "results"
+_TITLES: Final = {"sqlite": "PauseMesh on SQLite", "http": "PauseMesh over HTTP, on SQLite"}
 
 
 def main() -> None:
-    """Run every measurement and print the rows."""
+    """Run the measurements of each part, print its rows, and keep them."""
     arguments = _parser().parse_args()
     sizes = SHORT if arguments.short else FULL
-    with tempfile.TemporaryDirectory(prefix="pausemesh-bench-") as folder:
-        rows = [*imports.measure(sizes), *asyncio.run(throughput.measure(Path(folder), sizes))]
-        rows += asyncio.run(pending.measure(Path(folder), sizes))
-    _print(rows)
-    target = arguments.json or (None if arguments.short else RESULTS / "sqlite.json")
-    if target is not None:
-        target.write_text(json.dumps(_record(rows, sizes), indent=2) + "\n", encoding="utf-8")
+    target = arguments.into or (None if arguments.short else RESULTS)
+    for part in arguments.only or _TITLES:
+        with tempfile.TemporaryDirectory(prefix="pausemesh-bench-") as folder:
+            rows = asyncio.run(_measure(part, Path(folder), sizes))
+        _print(_TITLES[part], rows)
+        if target is not None:
+            text = json.dumps(_record(rows, sizes), indent=2)
+            (target / f"{part}.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+async def _measure(part: str, folder: Path, sizes: Sizes) -> list[Row]:
+    if part == "http":
+        return [*rates.measure(folder, sizes), *await polls.measure(folder, sizes)]
+    rows = [*imports.measure(sizes), *await throughput.measure(folder, sizes)]
+    return rows + await pending.measure(folder, sizes)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--short", action="store_true", help="small sizes: shows that it runs, not how fast")
-    parser.add_argument("--json", type=Path, help="where the figures are kept")
+    parser.add_argument("--only", action="append", choices=[*_TITLES], help="one part of it")
+    parser.add_argument("--into", type=Path, metavar="FOLDER", help="where the figures are kept, a file a part")
     return parser
 
 
-def _print(rows: list[Row]) -> None:
-    table = Table("what", "measured", "goal", "", title="PauseMesh on SQLite")
+def _print(title: str, rows: list[Row]) -> None:
+    table = Table("what", "measured", "goal", "", title=title)
     for row in rows:
         verdict = "" if row.met is None else ("met" if row.met else "MISSED")
         table.add_row(row.name, row.shown, row.goal or "", verdict)

@@ -45,11 +45,17 @@ async def fill(path: Path, rows: int) -> None:
     connection.close()
 
 
+def id_of(number: int) -> str:
+    """Return the id of one of the questions."""
+    return f"q_{number:026}"
+
+
 def _rows(numbers: list[int], total: int) -> Iterator[tuple[tuple[object, ...], tuple[object, ...]]]:
     ids, now = TimeOrderedIds(), SystemClock().now()
     metadata = Document.of({})
     for number in numbers:
-        noun_id, stream = f"q_{number:026}", f"continuation/q_{number:026}"
+        noun_id = id_of(number)
+        stream = f"continuation/{noun_id}"
         created_at = to_micros(now - timedelta(seconds=total - number))
         due = now.replace(microsecond=0) + timedelta(days=1, seconds=number % 100_000)
         event = Created(

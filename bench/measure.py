@@ -42,6 +42,12 @@ class Sizes:
     many_pending: int
     probes: int
     imports: int
+    connections: tuple[int, ...]
+    rounds_over_http: int
+    seconds_over_http: float
+    polls: int
+    seconds_idle: float
+    wakes: int
 
     def as_json(self) -> dict[str, object]:
         """Return the sizes as they are kept."""
@@ -56,6 +62,12 @@ FULL: Final = Sizes(
     many_pending=1_000_000,
     probes=300,
     imports=15,
+    connections=(1, 8, 64),
+    rounds_over_http=5,
+    seconds_over_http=1.5,
+    polls=10_000,
+    seconds_idle=5.0,
+    wakes=100,
 )
 SHORT: Final = Sizes(
     rounds=2,
@@ -65,6 +77,12 @@ SHORT: Final = Sizes(
     many_pending=1_000,
     probes=10,
     imports=2,
+    connections=(1, 8),
+    rounds_over_http=2,
+    seconds_over_http=0.2,
+    polls=50,
+    seconds_idle=0.2,
+    wakes=5,
 )
 
 
