@@ -87,10 +87,17 @@ def require_problem(reply: Reply) -> None:
 
 
 def require_silence(path: str, headers: Mapping[str, str], body: bytes, reply: Reply) -> None:
-    """Pass an answer that repeats no text of the request: no credential, no payload, no member's name of its own."""
+    """Pass an answer that repeats no text of the request: no credential, no payload, no member's name of its own.
+
+    A place is told as a JSON Pointer, which names members of an answer or a schema.
+    """
+    problem = reply.json
+    places = [issue.pop("path") for issue in problem.get("issues", [])]
+    told = json.dumps([problem, dict(reply.headers)], ensure_ascii=False)
     said = {text for text in _texts_of(path, headers, body) if len(text) >= SECRET_CHARACTERS} - _WORDS
-    told = reply.body.decode() + json.dumps(dict(reply.headers))
     assert [text for text in said if text in told] == []
+    values = {text for text in _values_of(body) if len(text) >= SECRET_CHARACTERS}
+    assert [text for text in values if any(text in place for place in places)] == []
 
 
 def _is_readiness(path: str, reply: Reply) -> bool:
@@ -117,24 +124,37 @@ def _texts_of(path: str, headers: Mapping[str, str], body: bytes) -> Iterator[st
             yield value
             yield from value.split(" ")
     yield from set(path.partition("?")[2].replace("=", "&").split("&")) - _PARAMETERS
-    try:
-        yield from _leaves(json.loads(body))
-    except (ValueError, RecursionError):
-        yield body.decode("latin-1")
+    yield from _values_of(body)
+    yield from _names_of(body)
 
 
-def _leaves(value: Any) -> Iterator[str]:
-    """Yield every text of a JSON value, and every name of a member that is none of the contract's."""
-    waiting = [value]
-    while waiting:
-        found = waiting.pop()
+def _values_of(body: bytes) -> Iterator[str]:
+    """Yield every text of a body that is no member's name; of one that is no JSON all of it."""
+    for found in _parts_of(body):
         if isinstance(found, str):
             yield found
-        elif isinstance(found, list):
+
+
+def _names_of(body: bytes) -> Iterator[str]:
+    """Yield every name of a member that is none of the contract's."""
+    for found in _parts_of(body):
+        if isinstance(found, dict):
+            yield from (name for name in found if name not in _MEMBERS)
+
+
+def _parts_of(body: bytes) -> Iterator[Any]:
+    """Yield a JSON value and all that is in it."""
+    try:
+        waiting = [json.loads(body)]
+    except (ValueError, RecursionError):
+        waiting = [body.decode("latin-1")]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if isinstance(found, list):
             waiting += found
         elif isinstance(found, dict):
             waiting += found.values()
-            yield from (name for name in found if name not in _MEMBERS)
 
 
 def _members_of(shape: Any) -> Iterator[str]:

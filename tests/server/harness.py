@@ -105,6 +105,11 @@ class RunningServer:
             time.sleep(0.002)
         return True
 
+    def until_waiting(self, number: int) -> bool:
+        """Wait until so many long-polls are open."""
+        line = f"pausemesh_waiting {float(number)}\n"
+        return self.until(lambda: line in self.app.serving.metrics.render()[0].decode())
+
     @property
     def last_seq(self) -> int:
         """How many events the store holds: what is refused leaves it alone."""
