@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from pausemesh.server.process import Parser
+from pausemesh.telemetry.log import configure_log
 from tests.server.harness import Client, RunningServer
+from tests.telemetry.conftest import Lines
 
 
 @pytest.fixture(scope="module", params=["httptools", "h11"])
@@ -51,3 +53,12 @@ def nobody(server: RunningServer) -> Iterator[Client]:
     """A client without a key."""
     with server.client() as client:
         yield client
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    """What is logged, line by line."""
+    kept = Lines()
+    restore = configure_log("debug", kept.stream)
+    yield kept
+    restore()
