@@ -119,6 +119,16 @@ def test_javascript_goes_on_at_a_position(agent: Client, started: list[subproces
     assert after in told(started[0], "q_")
 
 
+def test_an_admin_settles_a_doubt(server: RunningServer, agent: Client, tmp_path: Path) -> None:
+    life = Life(server, agent)
+    life.begin()
+    life.release()
+    (settle,) = blocks("settle-doubt.md")
+    [printed] = shell(f"ID={life.id}\n{settle}", life.admin, tmp_path)
+    assert printed.index('"status":"started"') < printed.index('"status":"completed"')
+    life.admin.close()
+
+
 class Life:
     """A question that is asked, answered and gone on with, to the point at which a call is repeated."""
 
