@@ -15,6 +15,7 @@ import httpx2
 import uvloop
 
 import pausemesh
+from pausemesh.core.limits import CALL_SECONDS
 from pausemesh.ports import EventStore, Observer
 from pausemesh.server.app import PauseMeshApp, create_app
 from pausemesh.server.process import Parser, Process, listen
@@ -39,7 +40,7 @@ class RunningServer:
         clock: ManualClock | None = None,
         policy: pausemesh.Policy | None = None,
         observer: Observer | None = None,
-        settle: Callable[[PauseMeshApp], None] = lambda _app: None,
+        call_seconds: float = CALL_SECONDS,
         **options: Any,
     ) -> None:
         self.clock = clock or ManualClock()
@@ -49,7 +50,7 @@ class RunningServer:
         self._policy = policy
         self._observer = observer
         self._options = {"is_loopback": True, **options}
-        self._settle = settle
+        self._call_seconds = call_seconds
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="test-server")
         self._failure: BaseException | None = None
@@ -138,12 +139,13 @@ class RunningServer:
             if self._database is None:
                 self.store = pausemesh.MemoryEventStore(self.clock)
             else:
-                self.store = await pausemesh.SqliteEventStore.open(self._database, self.clock)
+                self.store = await pausemesh.SqliteEventStore.open(
+                    self._database, self.clock, call_seconds=self._call_seconds
+                )
             stack.push_async_callback(self.store.close)
             opening = pausemesh.open(self.store, clock=self.clock, policy=self._policy, observer=self._observer)
             self.mesh = await stack.enter_async_context(opening)
             self.app = create_app(self.mesh, **{"readiness_probe": self.store, **self._options})
-            self._settle(self.app)
             self.process = Process(self.app, parser=self._parser)
             bound = stack.enter_context(contextlib.closing(listen("127.0.0.1", 0)))
             self.port = bound.getsockname()[1]

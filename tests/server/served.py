@@ -19,10 +19,16 @@ class Served:
     """A server process on a free port, with the database of a folder; it ends at the end of the block."""
 
     def __init__(
-        self, folder: Path, *words: str, launcher: tuple[str, ...] = (), port: int = 0, **environment: str
+        self,
+        folder: Path,
+        *words: str,
+        launcher: tuple[str, ...] = (),
+        database: Path | None = None,
+        port: int = 0,
+        **environment: str,
     ) -> None:
         self.folder = folder
-        self.database = folder / "q.db"
+        self.database = database or folder / "q.db"
         self.log = folder / f"log.{time.monotonic_ns()}"
         self._port_file = folder / f"port.{time.monotonic_ns()}"
         self._words = ("--port", str(port), "--port-file", str(self._port_file), *words)

@@ -124,6 +124,7 @@ class Broken:
         self._fail = fail
 
     async def authenticate(self, scope: Mapping[str, Any]) -> pausemesh.Principal | None:
+        assert scope["type"] == "http"
         self._fail()
         return None
 
