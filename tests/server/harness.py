@@ -120,9 +120,9 @@ class RunningServer:
         """Return a client with a key of this role, or with none."""
         return Client(self.port, None if role is None else self.key(role, scope, name=name))
 
-    def wire(self) -> "Wire":
-        """Return a connection for any bytes."""
-        return Wire(self.port)
+    def wire(self, *, room: int | None = None) -> "Wire":
+        """Return a connection for any bytes; ``room`` is how much may come before it is read."""
+        return Wire(self.port, room=room)
 
     def _run(self) -> None:
         try:
@@ -226,8 +226,12 @@ class Client:
 class Wire:
     """A connection that sends whatever it is told, and reads what comes back."""
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+    def __init__(self, port: int, *, room: int | None = None) -> None:
+        self._socket = socket.socket()
+        self._socket.settimeout(SECONDS)
+        if room is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        self._socket.connect(("127.0.0.1", port))
         self._file = self._socket.makefile("rb")
 
     def __enter__(self) -> Self:

@@ -11,6 +11,9 @@ UNWANTED_BODY_BYTES: Final = 65_536
 UNWANTED_BODY_SECONDS: Final = 1.0
 """How much is read, and for how long, of the body of a request that is refused without it."""
 
+READING_SECONDS: Final = 20.0
+"""How long a client may read nothing of an answer that waits for it."""
+
 WAIT_SECONDS: Final = 25.0
 
 REQUESTS_IN_FLIGHT: Final = 1_000

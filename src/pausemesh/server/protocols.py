@@ -31,11 +31,14 @@ class _Strict(_Parser):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._strict = StrictHead()
         self._head_timer: asyncio.TimerHandle | None = None
+        self._reading_timer: asyncio.TimerHandle | None = None
+        self._unsent = 0
         super().connection_made(transport)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
+        self._unwatch_reading()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -48,6 +51,32 @@ class _Strict(_Parser):
         elif self._strict.is_inside:
             self._unset_keepalive_if_required()
             self._watch()
+
+    def pause_writing(self) -> None:
+        """Take note that more is to be sent than the client has room for; who reads nothing of it is let go."""
+        super().pause_writing()
+        self._unsent = self.transport.get_write_buffer_size()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        """Take note that there is room again."""
+        self._unwatch_reading()
+        super().resume_writing()
+
+    def _watch_reading(self) -> None:
+        self._reading_timer = self.loop.call_later(limits.READING_SECONDS, self._require_reading)
+
+    def _unwatch_reading(self) -> None:
+        if self._reading_timer is not None:
+            self._reading_timer.cancel()
+            self._reading_timer = None
+
+    def _require_reading(self) -> None:
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        if self._unsent < before:
+            self._watch_reading()
+        else:
+            self.transport.abort()
 
     def _watch(self) -> None:
         if self._head_timer is None:
