@@ -1,6 +1,7 @@
 """The app's own users ask and approve, and a refund is paid once, whenever the app is killed."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -8,12 +9,17 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.examples.running import EXAMPLES, SECONDS, Programs, address, eventually, kill, lines
+from tests.examples.running import EXAMPLES, SECONDS, Programs, address, ended, eventually, kill, lines
 
 IMPATIENT = """\
 import datetime, fastapi_app, uvicorn
 fastapi_app.LEASE = datetime.timedelta(seconds=1)
 uvicorn.run(fastapi_app.app, port=0)
+"""
+DYING = """
+import os, signal, fastapi_app
+pay = fastapi_app.pay
+fastapi_app.pay = lambda order, euros: (pay(order, euros), os.kill(os.getpid(), signal.SIGKILL))
 """
 SECRET = "the same one for every process"
 QUESTIONS = "/pauses/v1/continuations"
@@ -37,6 +43,11 @@ class Shop:
     def kill(self) -> None:
         assert self._process is not None
         kill(self._process)
+
+    def end(self) -> int:
+        """Wait until it has ended by itself."""
+        assert self._process is not None
+        return ended(self._process)[0]
 
     def user(self, name: str) -> httpx2.Client:
         """Return a client with this user's cookie."""
@@ -119,20 +130,29 @@ def test_whoever_is_not_signed_in_gets_nothing_from_either(shop: Shop, cookie: s
     assert stranger.post("/refunds", json=body, headers=headers).status_code == 401
 
 
-def test_what_was_asked_and_approved_around_a_kill_is_paid_once(shop: Shop) -> None:
+def test_what_was_asked_before_a_kill_is_approved_and_paid_after_it(shop: Shop) -> None:
     shop.start()
     refund(shop.user("ana"))
     shop.kill()
     shop.start()
     bo = shop.user("bo")
     assert answer(bo, "refund-A-17", {"approved": True}).status_code == 200
-    eventually(lambda: lines(shop.payments))
-    shop.kill()  # recorded already, or not: it is not paid again in either case
+    eventually(lambda: is_done(bo))
+    assert lines(shop.payments) == ["A-17 40"]
+
+
+def test_a_payment_that_was_made_and_not_recorded_is_not_made_again(shop: Shop) -> None:
+    shop.start("-c", DYING + IMPATIENT)
+    refund(shop.user("ana"))
+    answer(shop.user("bo"), "refund-A-17", {"approved": True})
+    assert shop.end() == -signal.SIGKILL
     shop.start()
     bo = shop.user("bo")
-    eventually(lambda: is_done(bo) or doubt(bo))
-    assert effects(bo) in ([("completed", 1)], [("started", 1)])
+    noun_id = eventually(lambda: doubt(bo))
+    assert answer(bo, noun_id, {"paid": True, "evidence": "payments.txt"}).status_code == 200
+    eventually(lambda: is_done(bo))
     assert lines(shop.payments) == ["A-17 40"]
+    assert effects(bo) == [("completed", 1)]
 
 
 @pytest.mark.parametrize(("paid", "payments"), [(True, []), (False, ["A-17 40"])])

@@ -1,6 +1,7 @@
 """The script asks, and publishes once, whenever it is killed."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,16 @@ import pausemesh
 from tests.examples.running import EXAMPLES, Programs, ended, eventually, kill, lines
 
 ANA = pausemesh.Principal(id="ana", role=pausemesh.Role.EDITOR)
-IMPATIENT = "import asyncio, datetime, script; script.LEASE = datetime.timedelta(seconds=1); print(asyncio.run({}))"
+IMPATIENT = """
+import asyncio, datetime, script
+script.LEASE = datetime.timedelta(seconds=1)
+print(asyncio.run(script.main("v1.4")))
+"""
+DYING = """
+import os, signal, script
+publish = script.publish
+script.publish = lambda version: (publish(version), os.kill(os.getpid(), signal.SIGKILL))
+"""
 
 
 @pytest.fixture
@@ -20,7 +30,7 @@ def releases(tmp_path: Path) -> Path:
 
 def script(programs: Programs) -> subprocess.Popen[str]:
     """Start it with a short lease, so that a successor need not wait."""
-    return programs.start("-c", IMPATIENT.format('script.main("v1.4")'))
+    return programs.start("-c", IMPATIENT)
 
 
 def question(folder: Path) -> str:
@@ -88,10 +98,10 @@ def test_one_that_is_killed_just_before_it_happens_is_made_up_for(programs: Prog
 
 
 def test_one_that_is_killed_just_after_it_happened_does_not_repeat_it(programs: Programs, releases: Path) -> None:
-    asking = script(programs)
+    asking = programs.start("-c", DYING + IMPATIENT)
     noun_id = answer(programs.folder, {"approved": True})
-    eventually(lambda: lines(releases))
-    kill(asking)
-    assert "published" in ended(script(programs))[1]
+    assert ended(asking)[0] == -signal.SIGKILL
+    assert lines(releases) == ["v1.4"]
+    assert ended(script(programs))[:2] == (0, "v1.4 is published\n")
     assert lines(releases) == ["v1.4"]
     assert effects(programs.folder, noun_id) == [("completed", 1)]

@@ -1,10 +1,14 @@
 """The worker does what was approved once, in whatever company and whenever it is killed."""
 
+import contextlib
+import http.client
+import http.server
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -12,7 +16,7 @@ from typing import Any
 import pytest
 
 import pausemesh
-from tests.examples.running import EXAMPLES, Programs, ended, eventually, kill, lines
+from tests.examples.running import EXAMPLES, SECONDS, Programs, ended, eventually, kill, lines
 from tests.server.harness import RunningServer
 
 ANA = pausemesh.Principal(id="ana", role=pausemesh.Role.ADMIN)
@@ -33,16 +37,17 @@ class Shop:
         self.paid = programs.folder / "paid.txt"
         self._programs = programs
         self._server = server
+        self.port = server.port
         self._key = server.key("agent")
         (programs.folder / "pay.py").write_text(PAY, encoding="utf-8")
 
-    def work(self, *command: str) -> subprocess.Popen[str]:
+    def work(self, *command: str, port: int | None = None) -> subprocess.Popen[str]:
         """Start the worker; it pays unless it has another command."""
         return self._programs.start(
             str(EXAMPLES / "worker.py"),
             "refunds",
             *(command or (sys.executable, "pay.py")),
-            PAUSEMESH_URL=f"http://127.0.0.1:{self._server.port}",
+            PAUSEMESH_URL=f"http://127.0.0.1:{port or self.port}",
             PAUSEMESH_API_KEY=self._key,
         )
 
@@ -69,6 +74,47 @@ class Shop:
 
     def let_leases_lapse(self) -> None:
         self._server.clock.advance(LEASE)
+
+
+class Lossy(http.server.ThreadingHTTPServer):
+    """Stands before a server, and loses its first answer to each path but that of the queue."""
+
+    def __init__(self, port: int) -> None:
+        self.behind = port
+        self.lost: list[str] = []
+        super().__init__(("127.0.0.1", 0), Lossy.Handler)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        """Passes a request on."""
+
+        server: "Lossy"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            behind = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=SECONDS)
+            with contextlib.closing(behind):
+                behind.request("POST", self.path, body, dict(self.headers))
+                answer = behind.getresponse()
+                content = answer.read()
+            if self.path != "/v1/claims" and self.path not in self.server.lost:
+                self.server.lost.append(self.path)
+                return
+            self.send_response(answer.status)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *_: object) -> None:
+            """Say nothing."""
+
+
+@pytest.fixture
+def lossy(shop: "Shop") -> Iterator[Lossy]:
+    with Lossy(shop.port) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join(SECONDS)
 
 
 @pytest.fixture
@@ -134,6 +180,14 @@ def test_one_that_is_killed_in_the_middle_leaves_a_doubt_and_nothing_is_paid_twi
     shop.resolve("A-1", "done")
     assert ended(shop.work()) == (0, "A-1 completed\n", "")
     assert lines(shop.paid) == []
+
+
+def test_lost_answers_are_asked_for_again_and_nothing_is_in_doubt(shop: Shop, lossy: Lossy) -> None:
+    shop.decide("A-1")
+    assert ended(shop.work(port=lossy.server_port)) == (0, "A-1 completed\n", "")
+    assert len(lossy.lost) == 3
+    assert lines(shop.paid) == ["A-1"]
+    assert shop.is_done("A-1")
 
 
 def test_one_that_slept_through_its_lease_records_nothing(shop: Shop, programs: Programs) -> None:
