@@ -1,6 +1,8 @@
 """The process as it is started and stopped: it answers what it began, closes what it opened, and ends once."""
 
+import contextlib
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pausemesh
+from pausemesh.server.process import listen
 from tests.server.harness import SECONDS, Wire
 from tests.server.served import Served
 
@@ -119,3 +122,11 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
     with Served(tmp_path) as served, Served(tmp_path, port=served.port) as second:
         assert second.wait() == 1
         assert "cannot listen" in second.said
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])
+def test_an_address_is_understood_as_people_write_it(host: str) -> None:
+    with contextlib.closing(listen(host, 0)) as bound:
+        name, port = bound.getsockname()[:2]
+        assert name in {"127.0.0.1", "::1"}
+        socket.create_connection((name, port)).close()

@@ -110,7 +110,8 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         OSError: the address cannot be had.
     """
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    name = host.removeprefix("[").removesuffix("]")  # an IPv6 address as it stands in a URL
+    family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
