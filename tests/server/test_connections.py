@@ -56,3 +56,25 @@ def test_whatever_state_they_are_in_the_server_stops(parser: Parser) -> None:
             stack.enter_context(server.wire()).send(start)
         assert server.until_waiting(3)
         server.stop()
+
+
+def test_of_what_is_pipelined_no_more_is_taken_in_than_can_be_answered_soon(parser: Parser) -> None:
+    with RunningServer(parser=parser) as server, server.wire() as wire:
+        asked = server.run(server.mesh.create(payload=1)).continuation.id
+        waiting = b"GET /v1/continuations/%b?wait=0.5 HTTP/1.1\r\n%b\r\n" % (asked.encode(), HOST)
+        wire.send(waiting + GOOD * 3_000)
+        assert server.until_waiting(1)
+        (connection,) = server.process.server_state.connections
+        assert len(getattr(connection, "pipeline", ())) < 300
+        assert wire.reply().json["continuation"]["status"] == "pending"
+        assert {wire.reply().body for _ in range(3_000)} == {b'{"status":"ok"}'}
+
+
+def test_what_follows_a_refused_head_is_not_read(parser: Parser) -> None:
+    with RunningServer(parser=parser) as server, server.wire() as wire:
+        asked = server.run(server.mesh.create(payload=1)).continuation.id
+        wire.send(b"GET /v1/continuations/%b?wait=0.5 HTTP/1.1\r\n%b\r\n\n" % (asked.encode(), HOST))
+        assert server.until_waiting(1)
+        sent = wire.send_until_answered(b"a" * 65_536)
+        assert wire.reply().status == 200
+        assert sent < 16 * 1024 * 1024

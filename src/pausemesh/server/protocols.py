@@ -1,9 +1,11 @@
 """uvicorn's two HTTP parsers behind the strict head, with a limit on how long a head may take."""
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
 else:
     _Parser = object
 
+_PIECE_BYTES: Final = 8_192
+
+
+class _PatientFlow(FlowControl):
+    """Reads no more as long as what was read is to be answered first."""
+
+    def __init__(self, transport: asyncio.Transport, has_enough: Callable[[], bool]) -> None:
+        super().__init__(transport)
+        self._has_enough = has_enough
+
+    def resume_reading(self) -> None:
+        """Read more, where there is not enough."""
+        if not self._has_enough():
+            super().resume_reading()
+
 
 class _Strict(_Parser):
     """Stands before a parser: passes on what the strict head lets through, and answers what it refuses."""
@@ -33,7 +50,9 @@ class _Strict(_Parser):
         self._head_timer: asyncio.TimerHandle | None = None
         self._reading_timer: asyncio.TimerHandle | None = None
         self._unsent = 0
+        self._kept = bytearray()
         super().connection_made(transport)
+        self.flow = _PatientFlow(transport, self._has_enough)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -42,6 +61,25 @@ class _Strict(_Parser):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if not self._kept and len(data) <= _PIECE_BYTES and not self._has_enough():
+            self._take(data)
+        else:
+            self._kept += data
+            self._go_on()
+
+    def on_response_complete(self) -> None:
+        """Go on with what was kept; what it asks for is worked on one by one."""
+        super().on_response_complete()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take in no more than can be answered soon: a request is much larger than the bytes that it came in."""
+        while self._kept and not self._has_enough() and not self.transport.is_closing():
+            piece = bytes(self._kept[:_PIECE_BYTES])
+            del self._kept[:_PIECE_BYTES]
+            self._take(piece)
+
+    def _take(self, data: bytes) -> None:
         passed = self._strict.feed(data)
         if passed:
             self._unwatch()
@@ -78,6 +116,9 @@ class _Strict(_Parser):
         else:
             self.transport.abort()
 
+    def _has_enough(self) -> bool:
+        return self._strict.refusal is not None or bool(getattr(self, "pipeline", None))
+
     def _watch(self) -> None:
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(limits.HEAD_SECONDS, self._give_up)
@@ -101,6 +142,7 @@ class _Strict(_Parser):
             if not self._is_body_of(cycle):
                 # An answer is under way: it ends first, and the connection with it.
                 cycle.keep_alive = False
+                self.flow.pause_reading()
                 return
             # Whoever reads this body is told that nobody is there any more.
             cycle.disconnected = True
