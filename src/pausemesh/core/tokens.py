@@ -18,6 +18,7 @@ _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 _PAIRS: Final = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
 _PAIRS_PER_PIECE: Final = 5
 _PIECE: Final = len(_PAIRS) ** _PAIRS_PER_PIECE
+_FOURS: Final = len(_PAIRS) ** 2
 _ENTROPY_CHARACTERS: Final = 43
 _CHECKSUM_CHARACTERS: Final = 6
 _FORM: Final = re.compile(rf"[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
@@ -59,11 +60,10 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, characters: int) -> str:
-    """Write a number with so many digits; it is taken apart in pieces that fit a machine's word."""
-    pairs: list[str] = []
-    while 2 * len(pairs) < characters:
-        number, piece = divmod(number, _PIECE)
-        for _ in range(_PAIRS_PER_PIECE):
-            piece, remainder = divmod(piece, len(_PAIRS))
-            pairs.append(_PAIRS[remainder])
+    pairs = []
+    for _ in range(0, characters, 4):
+        # Divisors of one machine digit are the cheap ones, and half of all divisions are of small numbers.
+        number, four = divmod(number, _FOURS)
+        high, low = divmod(four, len(_PAIRS))
+        pairs += (_PAIRS[low], _PAIRS[high])
     return "".join(reversed(pairs))[-characters:]
