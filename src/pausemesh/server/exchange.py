@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 import secrets
 import time
 from collections.abc import Mapping
@@ -38,7 +39,8 @@ _CLOSING: Final = (
 """After these the connection ends, whatever was read."""
 
 _CLOSE: Final = (b"connection", b"close")
-_LOG: Final = logger("pausemesh.access")
+_ACCESS: Final = logging.getLogger("pausemesh.access")
+_LOG: Final = logger(_ACCESS.name)
 _PROCESS: Final = secrets.token_hex(6)
 _NUMBERS: Final = itertools.count(1)
 _UNPRINTABLE: Final = frozenset({"\ufffd"})
@@ -71,16 +73,8 @@ class Exchange:
             seconds = time.monotonic() - started
             method = str(scope["method"])
             metrics.request_ended(record.route, method, record.status, seconds)
-            _LOG.info(
-                "request",
-                request_id=record.request_id,
-                method=method if method.isalpha() else "other",
-                route=record.route,
-                status=record.status,
-                milliseconds=round(seconds * 1_000, 3),
-                code=record.code,
-                **record.caller,
-            )
+            if _ACCESS.isEnabledFor(logging.INFO):
+                _log_request(record, method, seconds)
 
     async def _answer(self, scope: Scope, record: "Record") -> None:
         try:
@@ -151,6 +145,19 @@ class Record:
             raise error from None
         self.is_unread |= isinstance(error, _CLOSING)
         await problem_answer(error).send(self.send)
+
+
+def _log_request(record: Record, method: str, seconds: float) -> None:
+    _LOG.info(
+        "request",
+        request_id=record.request_id,
+        method=method if method.isalpha() else "other",
+        route=record.route,
+        status=record.status,
+        milliseconds=round(seconds * 1_000, 3),
+        code=record.code,
+        **record.caller,
+    )
 
 
 def require_readable(scope: Mapping[str, Any]) -> Mapping[bytes, bytes]:
