@@ -1,6 +1,7 @@
 """The process that serves an app: uvicorn with strict parsers, which stops cleanly and once."""
 
 import contextlib
+import gc
 import signal
 import socket
 import sys
@@ -85,10 +86,13 @@ class Process(uvicorn.Server):
         """Serve on sockets that listen, until it is to stop."""
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()  # what was loaded until here stays, and need not be looked at again and again
         _LOG.info("serving")
         try:
             await super().serve(None if sockets is None else list(sockets))
         finally:
+            gc.unfreeze()
             sys.setswitchinterval(before)
             _LOG.info("stopped")
 
