@@ -60,7 +60,7 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, characters: int) -> str:
-    pairs = []
+    pairs: list[str] = []
     for _ in range(0, characters, 4):
         # Divisors of one machine digit are the cheap ones, and half of all divisions are of small numbers.
         number, four = divmod(number, _FOURS)
