@@ -1,14 +1,14 @@
 """The OpenAPI 3.1 document, made from the definitions that check the requests."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from pausemesh import __version__
 from pausemesh.server import bodies
-from pausemesh.server.operation import Access, KeyUse, Operation
+from pausemesh.server.operation import Access, KeyUse, Link, Operation
 from pausemesh.server.problems import STATUS, TITLES
 
 _REFERENCE: Final = "#/components/schemas/{name}"
@@ -134,13 +134,14 @@ def _successes(operation: Operation) -> dict[str, Any]:
         elif operation.media_type != "application/json":
             answer["content"] = {operation.media_type: {"schema": {"type": "string"}}}
         if operation.links and shape is not None:
-            answer["links"] = {name: _link(name, parameters) for name, parameters in operation.links.items()}
+            answer["links"] = {name: _link(name, link) for name, link in operation.links.items()}
         successes[str(status)] = answer
     return successes
 
 
-def _link(name: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-    return {"operationId": name, "parameters": dict(parameters)}
+def _link(name: str, link: Link) -> dict[str, Any]:
+    described: dict[str, Any] = {"operationId": name, "parameters": dict(link.parameters)}
+    return described if link.body is None else {**described, "requestBody": dict(link.body)}
 
 
 def _description(shape: type[Any] | None) -> str:

@@ -75,6 +75,14 @@ class Call:
         return self.principal
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """How what one operation gave is used by another: OpenAPI's runtime expressions for its path and its body."""
+
+    parameters: Mapping[str, str]
+    body: Mapping[str, Any] | None = None
+
+
 Handler: TypeAlias = Callable[[Call], Awaitable[Sendable]]
 
 
@@ -104,4 +112,4 @@ class Operation:
     gives: Mapping[int, type[Any] | None] = dataclasses.field(default_factory=dict)
     media_type: str = "application/json"
     problems: tuple[str, ...] = ()
-    links: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    links: Mapping[str, Link] = dataclasses.field(default_factory=dict)

@@ -12,7 +12,7 @@ from pausemesh.core.values import time_to_text
 from pausemesh.records import Lease
 from pausemesh.server import bodies
 from pausemesh.server.answer import Answer, continuation_members, embedded, json_answer
-from pausemesh.server.operation import Access, Call, KeyUse, Operation
+from pausemesh.server.operation import Access, Call, KeyUse, Link, Operation
 from pausemesh.server.routes.continuations import require_may_read
 
 
@@ -170,9 +170,24 @@ def _optional(name: str, value: datetime | None) -> dict[str, Any]:
 
 
 _LEASE_PROBLEMS: Final = ("FORBIDDEN", "CLAIM_NOT_FOUND", "LEASE_LOST")
+_OF_CLAIM: Final = {"id": "$response.body#/claim/claimId"}
+_FENCE: Final = "$response.body#/claim/fence"
 _CLAIM_LINKS: Final = {
-    name: {"id": "$response.body#/claim/claimId"}
-    for name in ("renewClaim", "finishClaim", "releaseClaim", "failClaim", "startEffect")
+    "renewClaim": Link(parameters=_OF_CLAIM, body={"fence": _FENCE, "leaseSeconds": 60}),
+    "finishClaim": Link(parameters=_OF_CLAIM, body={"fence": _FENCE}),
+    "releaseClaim": Link(parameters=_OF_CLAIM, body={"fence": _FENCE}),
+    "failClaim": Link(parameters=_OF_CLAIM, body={"fence": _FENCE}),
+    "startEffect": Link(parameters=_OF_CLAIM, body={"fence": _FENCE, "key": "book"}),
+}
+_EFFECT_LINKS: Final = {
+    "recordOutcome": Link(
+        parameters={"id": "$request.path.id", "key": "$response.body#/effect/key"},
+        body={"fence": "$request.body#/fence", "status": "completed"},
+    ),
+    "resolveEffect": Link(
+        parameters={"id": "$request.path.id", "key": "$response.body#/effect/key"},
+        body={"outcome": "done", "evidence": "somebody looked"},
+    ),
 }
 
 OPERATIONS: Final = (
@@ -260,6 +275,7 @@ OPERATIONS: Final = (
         tag="Effects",
         handle=start_effect,
         takes=bodies.StartEffect,
+        links=_EFFECT_LINKS,
         key=KeyUse.OPTIONAL,
         gives={200: bodies.StartedEffect},
         problems=(*_LEASE_PROBLEMS, "ACTION_MISMATCH", "EFFECT_UNKNOWN", "EFFECT_CONFLICT", "INVALID_TRANSITION"),

@@ -1,5 +1,6 @@
 """Continuations over HTTP: asked, read, answered, taken back."""
 
+import dataclasses
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,7 @@ from pausemesh.core.values import check_foreign_id, time_to_text
 from pausemesh.server import bodies
 from pausemesh.server.answer import Answer, continuation_members, json_answer
 from pausemesh.server.headers import credential_of
-from pausemesh.server.operation import READERS, Access, Call, KeyUse, Operation
+from pausemesh.server.operation import READERS, Access, Call, KeyUse, Link, Operation
 from pausemesh.server.query import Parameter, read_limit, read_one_of, read_text, read_time, read_wait
 from pausemesh.service.deciding import Outcome
 
@@ -178,16 +179,19 @@ def _given(value: Any) -> Any:
 
 
 _ID: Final = "/v1/continuations/{id}"
-_BY_ID: Final = {"id": "$response.body#/continuation/continuationId"}
+_BY_ID: Final = Link(parameters={"id": "$response.body#/continuation/continuationId"})
 _LINKS: Final = {
     "showContinuation": _BY_ID,
     "listEvents": _BY_ID,
+    "listEffects": _BY_ID,
     "resumeContinuation": _BY_ID,
-    "answerContinuation": _BY_ID,
+    "answerContinuation": dataclasses.replace(
+        _BY_ID, body={"payload": {"approved": True}, "shownDigest": "$response.body#/continuation/shownDigest"}
+    ),
     "cancelContinuation": _BY_ID,
     "reissueToken": _BY_ID,
-    "takeClaim": _BY_ID,
 }
+_LINKS_OF_DECIDED: Final = {"takeClaim": _BY_ID, "listEvents": _BY_ID}
 
 OPERATIONS: Final = (
     Operation(
@@ -292,6 +296,7 @@ OPERATIONS: Final = (
         tag="Continuations",
         handle=resume,
         takes=bodies.Resume,
+        links=_LINKS_OF_DECIDED,
         key=KeyUse.REQUIRED,
         takes_token=True,
         gives={200: bodies.DecidedContinuation},
@@ -316,6 +321,7 @@ OPERATIONS: Final = (
         handle=answer,
         access=Access.KEYED,
         takes=bodies.AnswerQuestion,
+        links=_LINKS_OF_DECIDED,
         key=KeyUse.REQUIRED,
         is_limited=True,
         gives={200: bodies.DecidedContinuation},
