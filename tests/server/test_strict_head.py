@@ -174,7 +174,7 @@ def test_what_readers_may_see_differently_is_refused(data: bytes, refusal: Refus
         b"GET /" + b"a" * (URL_BYTES - 1) + b" HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * (HEADER_BYTES - len(b"Host: a\r\nX: \r\n")) + b"\r\n\r\n",
         CHUNKED + b"0\r\n\r\n",
-        CHUNKED + b"3;x\r\nabc\r\n0\r\n\r\n" + GOOD,
+        CHUNKED + b"3\r\nabc\r\n0\r\n\r\n" + GOOD,
         POST + b"Content-Length: 3\r\n\r\n\n\n\n" + GOOD,
     ],
 )
@@ -190,6 +190,12 @@ def test_nothing_of_a_head_is_passed_on_before_it_is_complete() -> None:
     assert strict.feed(GOOD[:-1]) == b""
     assert strict.is_inside
     assert strict.feed(GOOD[-1:]) == GOOD
+
+
+@pytest.mark.parametrize("extension", [b";x", b";x=y", b' \t; x="y"', b";x/y", b";\xe9", b";x#1;;=?"])
+def test_what_a_chunk_says_beside_its_size_is_ignored(extension: bytes) -> None:
+    data = CHUNKED + b"3" + extension + b"\r\nabc\r\n0" + extension + b"\r\n\r\n" + GOOD
+    assert seen([data]) == (CHUNKED + b"3\r\nabc\r\n0\r\n\r\n" + GOOD, None)
 
 
 def test_a_wish_to_upgrade_is_not_passed_on() -> None:

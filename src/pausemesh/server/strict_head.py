@@ -196,7 +196,7 @@ class StrictHead:
             return self._refuse(_BAD)
         self._left = int(size[1], 16)
         self._next = _Next.CHUNK_END if self._left else _Next.LAST_CHUNK_END
-        return line
+        return size[1] + _LINE_END  # RFC 9112, section 7.1.1: unknown extensions are ignored; parsers differ about them
 
     def _refuse(self, refusal: Refusal) -> bytes:
         self.refusal = refusal
