@@ -716,6 +716,15 @@ def test_a_pattern_may_have_2_000_characters_when_written_out_and_not_one_more()
     assert refused({"pattern": "((a{99}){99}){99}"}) == ("pattern_not_allowed", "/pattern")
 
 
+def test_a_count_of_very_many_digits_is_too_large_and_nothing_worse() -> None:
+    digits = "9" * 32_000
+    for pattern in (f"a{{{digits}}}", f"a{{1,{digits}}}", f"a{{{digits},}}"):
+        assert refused({"pattern": pattern}) == ("pattern_not_allowed", "/pattern")
+    zeros = "0" * 200
+    assert expanded_length(f"a{{{zeros}3}}b") == expanded_length("a{3}b")
+    assert expanded_length(f"a{{{zeros}}}b") == expanded_length("a{0}b")
+
+
 def test_a_schema_may_have_32_patterns_and_not_one_more() -> None:
     schema: Any = {"properties": {f"{n}": {"pattern": "a"} for n in range(30)}, "patternProperties": {"a": {}, "b": {}}}
     check_response_schema(schema)

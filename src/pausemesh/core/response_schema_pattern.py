@@ -21,6 +21,8 @@ _TOKEN: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 
+_DIGITS_READ: Final = 10
+
 
 def expanded_length(pattern: str) -> int | None:
     """Return how many characters ``pattern`` has when ``x{3}`` is counted as ``xxx``.
@@ -55,4 +57,9 @@ def expanded_length(pattern: str) -> int | None:
 
 
 def _times(count: re.Match[str]) -> int:
-    return max(1, int(count["least"]), int(count["most"] or 0))
+    return max(1, _number(count["least"]), _number(count["most"] or ""))
+
+
+def _number(digits: str) -> int:
+    """Return a count; of one that is far too large the first digits, which are too large as well."""
+    return int(digits.lstrip("0")[:_DIGITS_READ] or 0)
