@@ -45,6 +45,16 @@ def test_whoever_reads_nothing_of_a_long_answer_is_let_go(parser: Parser) -> Non
         assert len(editor.get("/v1/continuations?limit=150").json["continuations"]) == 150
 
 
+def test_whoever_reads_slowly_gets_all_of_it(parser: Parser) -> None:
+    with RunningServer(parser=parser) as server, server.client("editor") as editor:
+        for _ in range(100):
+            editor.ask("a" * 65_000)
+        wish = Wish("GET", "/v1/continuations?limit=100", key=editor.key)
+        with server.wire(room=4_096) as wire:
+            wire.send(wish.wire())
+            assert len(wire.reply(pause=0.06).json["continuations"]) == 100
+
+
 def test_whatever_state_they_are_in_the_server_stops(parser: Parser) -> None:
     with contextlib.ExitStack() as stack, RunningServer(parser=parser) as server:
         asked = server.run(server.mesh.create(payload=1)).continuation.id

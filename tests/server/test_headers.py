@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 
 import pausemesh
+from pausemesh.server.errors import BadTransport, HeadersTooLarge, UriTooLong
+from pausemesh.server.exchange import require_readable
+from pausemesh.server.headers import read_headers
+from pausemesh.server.limits import HEADER_BYTES, URL_BYTES
 from tests.server.answers import Reply, require_problem
 from tests.server.calls import Givens, Wish
 from tests.server.harness import Client, RunningServer
@@ -154,3 +158,44 @@ def test_a_well_formed_token_for_an_id_that_there_is_not_is_404(editor: Client) 
     path = "/v1/continuations/unknown/resume"
     reply = editor.post(path, {"payload": 1}, key="k", token=created["resumeToken"])
     assert reply.outcome == (404, "CONTINUATION_NOT_FOUND")
+
+
+class TestInAnotherServer:
+    """What the server of a host lets through is read as strictly as what comes by ours."""
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            [],
+            [(b"host", b"a"), (b"host", b"a")],
+            [(b"host", b"a"), (b"authorization", b"Bearer x"), (b"authorization", b"Bearer y")],
+            [(b"host", b"a"), (b"x-api-key", b"x"), (b"x-api-key", b"x")],
+            [(b"host", b"a"), (b"content-type", b"application/json"), (b"content-type", b"text/plain")],
+            [(b"host", b"a"), (b"x", b"a\x00b")],
+            [(b"host", b"a"), (b"x", b"a\r\nb: c")],
+            [(b"host", b"a"), (b"content-length", b"1"), (b"transfer-encoding", b"chunked")],
+            [(b"host", b"a"), (b"content-length", b"-1")],
+            [(b"host", b"a"), (b"content-length", b"1, 1")],
+            [(b"host", b"a"), (b"transfer-encoding", b"gzip, chunked")],
+        ],
+    )
+    def test_a_head_that_cannot_be_read_without_doubt_is_refused(self, raw: list[tuple[bytes, bytes]]) -> None:
+        with pytest.raises(BadTransport):
+            read_headers(raw, http_version="1.1")
+
+    def test_headers_beyond_their_limit_are_refused(self) -> None:
+        fits = [(b"host", b"a"), (b"x", b"a" * (HEADER_BYTES - len(b"host:a\r\nx:\r\n")))]
+        assert read_headers(fits, http_version="1.1")[b"host"] == b"a"
+        with pytest.raises(HeadersTooLarge):
+            read_headers([*fits, (b"y", b"")], http_version="1.1")
+
+    def test_other_headers_may_stand_as_often_as_they_like(self) -> None:
+        raw = [(b"host", b"a"), (b"accept", b"a"), (b"accept", b"b"), (b"transfer-encoding", b"Chunked")]
+        assert read_headers(raw, http_version="2")[b"accept"] == b"b"
+        assert read_headers([], http_version="1.0") == {}
+
+    def test_a_url_beyond_its_limit_is_refused(self) -> None:
+        scope = {"raw_path": b"/" + b"a" * (URL_BYTES - 3), "query_string": b"b", "headers": [(b"host", b"a")]}
+        assert require_readable(scope) == {b"host": b"a"}
+        with pytest.raises(UriTooLong):
+            require_readable({**scope, "query_string": b"bc"})
