@@ -1,5 +1,6 @@
 """The examples as processes of their own, in a folder of their own."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -80,3 +81,25 @@ def eventually(look: Callable[[], T | None]) -> T:
 def lines(file: Path) -> list[str]:
     """The lines of a file; none where it is not there yet."""
     return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def read_from(fifo: Path) -> str:
+    """Return what somebody writes into a named pipe, as soon as it is there."""
+    with open(fifo, "rb", buffering=0, opener=_without_waiting) as pipe:
+        found: bytes = eventually(lambda: pipe.read(1_024))
+        return found.decode()
+
+
+def write_into(fifo: Path, text: str) -> None:
+    """Write into a named pipe, as soon as somebody reads from it."""
+
+    def write() -> int | None:
+        with contextlib.suppress(OSError), open(fifo, "wb", buffering=0, opener=_without_waiting) as pipe:
+            return pipe.write(text.encode())
+        return None
+
+    eventually(write)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | os.O_NONBLOCK)

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 import pausemesh
-from tests.examples.running import EXAMPLES, SECONDS, Programs, ended, eventually, kill, lines
+from tests.examples.running import EXAMPLES, SECONDS, Programs, ended, eventually, kill, lines, read_from, write_into
 from tests.server.harness import RunningServer
 
 ANA = pausemesh.Principal(id="ana", role=pausemesh.Role.ADMIN)
 LEASE = timedelta(seconds=300)
 PAY = """\
-import json, sys
+import json, pathlib, sys
+pathlib.Path("begun").touch()
 order = json.load(sys.stdin)["payload"]["action"]["arguments"]["order"]
 with open("paid.txt", "a") as paid:
     paid.write(order + "\\n")
@@ -35,6 +36,7 @@ class Shop:
 
     def __init__(self, programs: Programs, server: RunningServer) -> None:
         self.paid = programs.folder / "paid.txt"
+        self.begun = programs.folder / "begun"
         self._programs = programs
         self._server = server
         self.port = server.port
@@ -168,10 +170,9 @@ def test_one_that_is_killed_in_the_middle_leaves_a_doubt_and_nothing_is_paid_twi
     os.mkfifo(shop.paid)  # whoever opens it to write waits for a reader
     shop.decide("A-1")
     worker = shop.work()
-    eventually(lambda: shop.effect("A-1"))
+    eventually(shop.begun.exists)
     kill(worker)
-    with shop.paid.open(encoding="utf-8") as paid:
-        assert paid.read() == "A-1\n"  # its command went on, and paid
+    assert read_from(shop.paid) == "A-1\n"  # its command went on, and paid
     shop.paid.unlink()
     shop.let_leases_lapse()
     assert ended(shop.work()) == (1, "", "A-1: EFFECT_UNKNOWN\n")
@@ -201,7 +202,7 @@ def test_one_that_slept_through_its_lease_records_nothing(shop: Shop, programs: 
     shop.resolve("A-1", "not_done")
     assert ended(shop.work())[1] == "A-1 completed\n"
     worker.send_signal(signal.SIGCONT)
-    waits.write_text("\n", encoding="utf-8")
+    write_into(waits, "\n")
     assert ended(worker) == (1, "", "A-1: LEASE_LOST\n")
     assert lines(shop.paid) == ["A-1"]
 
