@@ -198,6 +198,15 @@ def test_what_a_chunk_says_beside_its_size_is_ignored(extension: bytes) -> None:
     assert seen([data]) == (CHUNKED + b"3\r\nabc\r\n0\r\n\r\n" + GOOD, None)
 
 
+@pytest.mark.parametrize("blank", [b"", b" ", b"\t", b" \t "])
+def test_blanks_around_what_frames_a_body_are_not_passed_on(blank: bytes) -> None:
+    for field, body in (
+        (b"Content-Length:%b3%b\r\n\r\n", b"abc"),
+        (b"Transfer-Encoding:%bchunked%b\r\n\r\n", b"0\r\n\r\n"),
+    ):
+        assert seen([POST + field % (blank, blank) + body]) == (POST + field % (b" ", b"") + body, None)
+
+
 def test_a_wish_to_upgrade_is_not_passed_on() -> None:
     data = GOOD[:-2] + b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     assert b"websocket" not in seen([data]).passed
