@@ -94,11 +94,6 @@ class Served:
         """Wait until nobody new is let in."""
         return self.until(self._refuses)
 
-    def until_metric(self, name: str, value: float) -> bool:
-        """Wait until one of its numbers is so; makes a key to ask for it."""
-        with self.client(key_of(self.database)) as client:
-            return self.until(lambda: f"{name} {value}\n" in client.get("/metrics").body.decode())
-
     def _refuses(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port)).close()

@@ -11,14 +11,14 @@ import pytest
 
 import pausemesh
 from pausemesh.server.process import listen
+from tests.server.calls import Wish
 from tests.server.harness import SECONDS, Wire
-from tests.server.served import Served
+from tests.server.served import Served, key_of
 
 HOST = b"Host: localhost\r\n"
 BODY = b'{"payload":"Which flight?"}'
 JSON = b"Content-Type: application/json\r\nContent-Length: %d\r\n"
 ASKING = b"POST /v1/continuations HTTP/1.1\r\n" + HOST + JSON % len(BODY) + b"Expect: 100-continue\r\n\r\n"
-TAKING = b'{"queue":"q","worker":"w","leaseSeconds":60,"wait":25}'
 
 
 def begin(wire: Wire) -> None:
@@ -85,21 +85,19 @@ def test_whoever_is_told_of_its_port_is_let_in(tmp_path: Path) -> None:
 
 
 def test_who_waits_is_answered_when_it_stops(tmp_path: Path) -> None:
-    with Served(tmp_path) as served, served.client() as client:
-        asked = client.ask()["continuation"]["continuationId"]
-        waiting = [served.wire().send(b"GET /v1/continuations/%b?wait=25 HTTP/1.1\r\n%b\r\n" % (asked.encode(), HOST))
-                   for _ in range(20)]  # fmt: skip
-        taking = served.wire()
-        taking.send(b"POST /v1/claims HTTP/1.1\r\n" + HOST + JSON % len(TAKING) + b"\r\n" + TAKING)
-        assert served.until_metric("pausemesh_waiting", 21.0)
+    with Served(tmp_path) as served, contextlib.ExitStack() as stack:
+        assert served.port
+        key = key_of(served.database)
+        client = stack.enter_context(served.client(key))
+        asking = Wish("GET", f"/v1/continuations/{client.ask()['continuation']['continuationId']}?wait=25", key=key)
+        taking = Wish("POST", "/v1/claims", {"queue": "q", "worker": "w", "leaseSeconds": 60, "wait": 25}, key=key)
+        wires = [stack.enter_context(served.wire()).send(wish.wire()) for wish in [asking] * 20 + [taking]]
+        assert served.until(lambda: "pausemesh_waiting 21.0\n" in client.get("/metrics").body.decode())
         served.signal()
-        for wire in waiting:
-            with wire:
-                reply = wire.reply()
-                assert reply.json["continuation"]["status"] == "pending"
-                assert wire.is_closed
-        with taking:
-            assert taking.reply().status == 204
+        replies = [wire.reply() for wire in wires]
+        assert {reply.json["continuation"]["status"] for reply in replies[:-1]} == {"pending"}
+        assert replies[-1].status == 204
+        assert all(wire.is_closed for wire in wires)
         assert served.wait() == 0
         assert served.leftovers == []
 
