@@ -61,6 +61,10 @@ class Follower:
             elif name == "data":
                 yield Seen(position, json.loads(value))
 
+    def first_position(self) -> str:
+        """Return where the stream begins."""
+        return next(line for line in self._lines if line.startswith("id: ")).removeprefix("id: ")
+
     def take(self, count: int) -> list[Seen]:
         """Return the next events."""
         events = iter(self)

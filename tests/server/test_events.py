@@ -1,6 +1,8 @@
 """What happens is told as it happens: whole, in order, and to those whom it concerns."""
 
 import asyncio
+import contextlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,7 +10,8 @@ import pytest
 from starlette.types import Message
 
 from pausemesh.core import cursor
-from pausemesh.server import limits, live
+from pausemesh.records import Recorded
+from pausemesh.server import limits
 from tests.server.follower import Follower
 from tests.server.harness import SECONDS, Client, RunningServer
 
@@ -224,5 +227,42 @@ def test_who_has_gone_is_counted_no_more(server: RunningServer, follower: Follow
     server.run(until_subscribers(server, 0))
 
 
-def test_an_event_has_no_name_so_that_a_page_that_swaps_takes_it() -> None:
-    assert b"event:" not in live._FIRST + live._COMMENT  # noqa: SLF001 - the bytes themselves
+def test_a_client_that_heard_of_nothing_yet_knows_where_to_come_back_to(
+    server: RunningServer, editor: Client, follower: Follower
+) -> None:
+    with follower:
+        position = follower.first_position()
+    asked = identified(editor)
+    with Follower(server.port, server.key("viewer"), last_event_id=position) as again:
+        assert again.take(1)[0].data["nounId"] == asked
+
+
+def test_a_stream_ends_soon_after_its_key_was_revoked(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "COMMENT_SECONDS", 0.01)
+    monkeypatch.setattr(limits, "KEY_MEMORY_SECONDS", 0.0)
+    created = server.run(server.mesh.create_key("viewer"))
+    with Follower(server.port, created.text) as follower:
+        assert follower.comment()
+        server.run(server.mesh.revoke_key(created.key.id))
+        assert list(follower) == []
+
+
+def test_many_follow_one_reading_of_the_log(server: RunningServer, editor: Client) -> None:
+    with contextlib.ExitStack() as stack:
+        followers = [stack.enter_context(Follower(server.port, server.key("viewer"))) for _ in range(20)]
+        reads = server.run(count_reads(server))
+        asked = [identified(editor) for _ in range(10)]
+        assert all([one.data["nounId"] for one in follower.take(10)] == asked for follower in followers)
+        assert len(reads) < 20 * 10
+
+
+async def count_reads(server: RunningServer) -> list[int]:
+    reads: list[int] = []
+    feed = server.store.feed
+
+    async def counted(after_seq: int, scope: str | None = None, limit: int = 1000) -> Sequence[Recorded]:
+        reads.append(after_seq)
+        return await feed(after_seq, scope, limit)
+
+    server.store.feed = counted  # type: ignore[method-assign]
+    return reads

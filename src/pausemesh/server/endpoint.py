@@ -1,5 +1,6 @@
 """All operations of one path, and the one order in which a request to any of them is checked."""
 
+import functools
 from asyncio import to_thread
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -10,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from pausemesh.core.errors import IdempotencyKeyRequired
 from pausemesh.core.principal import Principal
 from pausemesh.server.body import parse_body, read_body, require_declared_size, require_json
-from pausemesh.server.errors import MethodNotAllowed, RateLimited
+from pausemesh.server.errors import MethodNotAllowed, RateLimited, Unauthenticated
 from pausemesh.server.exchange import Record
 from pausemesh.server.headers import has_body, idempotency_key_in
 from pausemesh.server.operation import Access, Call, KeyUse, Operation
@@ -78,6 +79,7 @@ class Endpoint:
             headers=headers,
             receive=receive,
             root=scope.get("root_path", ""),
+            confirm=functools.partial(self._confirm, operation, scope, principal),
         )
 
     async def _read(self, receive: Receive, most: int) -> bytes:
@@ -95,6 +97,15 @@ class Endpoint:
             record: Record = scope["pausemesh"]
             record.caller = {"principal": principal.id, "role": principal.role.value, "scope": principal.scope}
         return principal
+
+    async def _confirm(self, operation: Operation, scope: Scope, principal: Principal | None) -> None:
+        """Pass a caller that is still who it was when it called.
+
+        Raises:
+            Unauthenticated: its key was revoked, or it was nobody and that is not enough any more.
+        """
+        if await self._identify(operation, scope) != principal:
+            raise Unauthenticated
 
     async def _require_room(self, operation: Operation, principal: Principal | None) -> None:
         who = "nobody" if principal is None else f"{principal.scope}/{principal.id}"

@@ -4,18 +4,18 @@ import asyncio
 import contextlib
 from typing import Final
 
-import msgspec
 from starlette.types import Send
 
 from pausemesh.core.errors import NotFound
 from pausemesh.core.principal import Principal, Role
 from pausemesh.server import limits
 from pausemesh.server.answer import COMMON
+from pausemesh.server.channel import Told
+from pausemesh.server.errors import Unauthenticated
 from pausemesh.server.operation import Call
 from pausemesh.server.serving import disconnected
 from pausemesh.service.changes import Change, Changes
 
-_FIRST: Final = b"retry: 1000\n\n"
 _COMMENT: Final = b": still here\n\n"
 _HEADERS: Final = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
 _CREATORS_REMEMBERED: Final = 4_096
@@ -24,29 +24,48 @@ _CREATORS_REMEMBERED: Final = 4_096
 class EventStream:
     """The endless answer to one client that follows a scope.
 
-    One task reads the log and another writes to the client, with a bounded number of events between them, so that a
-    slow client delays nobody: one that is a thousand events behind is sent away, and may come back to its position.
+    It first tells what the log holds from the client's position on, and then what the scope's channel tells. A slow
+    client delays nobody: one that is a thousand events behind is sent away, and may come back to its position. So is
+    one whose key is valid no more.
     """
 
     def __init__(self, call: Call, seq: int) -> None:
-        self._serving = call.serving
-        self._receive = call.receive
-        self._changes = call.mesh.changes
-        self._may_see = Sight(self._changes, call.known)
+        self._call = call
+        self._channel = call.serving.channel_of(call.mesh)
+        self._may_see = Sight(call.mesh.changes, call.known)
         self._seq = seq
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue(limits.SUBSCRIBER_BACKLOG_EVENTS)
+        self._queue: asyncio.Queue[Told] = asyncio.Queue(limits.SUBSCRIBER_BACKLOG_EVENTS)
+        self._is_over = asyncio.Event()
+
+    def tell(self, told: Told) -> None:
+        """Take a change in, for the client to be told of; it is over where there are too many."""
+        try:
+            self._queue.put_nowait(told)
+        except asyncio.QueueFull:
+            self._is_over.set()
+
+    def end(self) -> None:
+        """Let the client come back later."""
+        self._is_over.set()
 
     async def send(self, send: Send) -> None:
-        """Send until the client goes, falls behind, or the server stops."""
-        with self._serving.subscribed():
+        """Send until the client goes, falls behind, may not follow any more, or the server stops."""
+        with self._call.serving.subscribed():
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *COMMON]})
-            await self._send_events(send)
+            try:
+                joined = await self._channel.join(self)
+                await self._send_until_over(send, joined)
+            finally:
+                self._channel.leave(self)
 
-    async def _send_events(self, send: Send) -> None:
-        tasks = [
-            asyncio.create_task(work, name="pausemesh-event-stream")
-            for work in (self._read(), self._write(send), self._serving.stopping.wait(), disconnected(self._receive))
-        ]
+    async def _send_until_over(self, send: Send, joined: int) -> None:
+        works = (
+            self._write(send, joined),
+            self._is_over.wait(),
+            self._call.serving.stopping.wait(),
+            disconnected(self._call.receive),
+        )
+        tasks = [asyncio.create_task(work, name="pausemesh-event-stream") for work in works]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -54,42 +73,48 @@ class EventStream:
                 task.cancel()
             await asyncio.wait(tasks)
         for task in ended:
-            task.result()
-        if tasks[0] not in ended:
+            with contextlib.suppress(Unauthenticated):
+                task.result()
+        if not self._is_over.is_set():
             await send({"type": "http.response.body", "body": b""})
 
-    async def _write(self, send: Send) -> None:
-        await send({"type": "http.response.body", "body": _FIRST, "more_body": True})
+    async def _write(self, send: Send, joined: int) -> None:
+        first = self._call.mesh.changes.position_of(self._seq).encode()
+        await _part(send, b"retry: 1000\nid: %b\n\n" % first)
+        if self._seq < joined:
+            await self._catch_up(send, joined)
+        now = asyncio.get_running_loop().time
+        confirmed = now()
         while True:
             try:
                 async with asyncio.timeout(limits.COMMENT_SECONDS):
-                    part = await self._queue.get()
+                    told = await self._queue.get()
+                await self._pass_on(send, told)
             except TimeoutError:
-                part = _COMMENT
-            await send({"type": "http.response.body", "body": part, "more_body": True})
+                await _part(send, _COMMENT)
+            if now() - confirmed >= limits.COMMENT_SECONDS:
+                await self._call.confirm()
+                confirmed = now()
 
-    async def _read(self) -> None:
-        """Read the log; it ends where the client is too far behind what is new."""
-        latest = await self._changes.latest()
-        async with contextlib.aclosing(self._changes.after(self._seq)) as batches:
+    async def _catch_up(self, send: Send, joined: int) -> None:
+        """Tell what happened before the channel was joined."""
+        async with contextlib.aclosing(self._call.mesh.changes.after(self._seq)) as batches:
             async for batch in batches:
                 for change in batch:
-                    if not await self._may_see(change):
-                        continue
-                    if change.seq > latest and self._queue.full():
-                        return
-                    await self._queue.put(self._event_of(change))
+                    if change.seq <= joined:
+                        await self._pass_on(send, self._channel.told(change))
+                if not batch or batch[-1].seq >= joined:
+                    return
 
-    def _event_of(self, change: Change) -> bytes:
-        data = {
-            "id": change.id,
-            "noun": change.noun,
-            "nounId": change.noun_id,
-            "version": change.version,
-            "status": change.status,
-        }
-        position = self._changes.position_of(change.seq).encode()
-        return b"id: %b\ndata: %b\n\n" % (position, msgspec.json.encode(data))
+    async def _pass_on(self, send: Send, told: Told) -> None:
+        change = told.change
+        if change.seq > self._seq and await self._may_see(change):
+            await _part(send, told.event)
+        self._seq = max(self._seq, change.seq)
+
+
+async def _part(send: Send, part: bytes) -> None:
+    await send({"type": "http.response.body", "body": part, "more_body": True})
 
 
 class Sight:

@@ -53,6 +53,8 @@ class Call:
     headers: Mapping[bytes, bytes]
     receive: Receive
     root: str
+    confirm: Callable[[], Awaitable[None]]
+    """Passes while the caller is still who it was; raises Unauthenticated else."""
 
     def require_role(self, roles: frozenset[Role]) -> None:
         """Pass a principal of one of the roles, and nobody in particular.

@@ -14,6 +14,7 @@ from pausemesh.ports import RateLimiter
 from pausemesh.server import limits
 from pausemesh.server.authentication import Callers
 from pausemesh.server.body import limits_of_body
+from pausemesh.server.channel import Channel
 from pausemesh.service.mesh import Mesh
 from pausemesh.telemetry.metrics import Metrics
 
@@ -60,6 +61,7 @@ class Serving:
         self.subscribers = 0
         self._mesh = mesh
         self._meshes: OrderedDict[str, Mesh] = OrderedDict()
+        self._channels: OrderedDict[str, Channel] = OrderedDict()
         self._waiting: set[asyncio.Task[Any]] = set()
 
     def mesh_of(self, scope: str | None) -> Mesh:
@@ -74,6 +76,16 @@ class Serving:
                 self._meshes.popitem(last=False)
         self._meshes.move_to_end(name)
         return mesh
+
+    def channel_of(self, mesh: Mesh) -> Channel:
+        """Return the channel of a mesh's scope."""
+        channel = self._channels.get(mesh.scope)
+        if channel is None:
+            channel = self._channels[mesh.scope] = Channel(mesh.changes)
+            if len(self._channels) > limits.SCOPES_REMEMBERED:
+                self._channels.popitem(last=False)
+        self._channels.move_to_end(mesh.scope)
+        return channel
 
     def require_room(self) -> None:
         """Pass while not too many requests are worked on.

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from pausemesh.core import effect as ledger
 from pausemesh.core.envelope import Continuation
+from pausemesh.core.error_base import PauseMeshError
 from pausemesh.core.values import time_to_text
 from pausemesh.records import Lease
 from pausemesh.server import bodies
@@ -39,7 +40,11 @@ async def take_next(call: Call) -> Answer:
         timeout=body.wait,
         by=call.principal,
     )
-    taken = await (call.serving.patiently(call.receive, work) if body.wait else work)
+    if not body.wait:
+        taken = await work
+    else:
+        taken = await call.serving.patiently(call.receive, work)
+        await _confirm(call, taken)
     return Answer(status=204, headers=()) if taken is None else _taken(*taken)
 
 
@@ -134,6 +139,17 @@ async def resolve(call: Call) -> Answer:
         by=call.known,
     )
     return json_answer({"effect": _effect(effect)})
+
+
+async def _confirm(call: Call, taken: tuple[Continuation, Lease] | None) -> None:
+    """Pass a caller that may still go on after it waited; from any other the claim is taken back."""
+    try:
+        await call.confirm()
+    except PauseMeshError:
+        if taken is not None:
+            continuation, lease = taken
+            await call.mesh.fenced.release(continuation.id, lease.fence)
+        raise
 
 
 def _taken(continuation: Continuation, lease: Lease) -> Answer:

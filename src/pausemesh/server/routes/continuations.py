@@ -49,6 +49,7 @@ async def show(call: Call) -> Answer:
     wait = call.query.get("wait", 0.0)
     if wait and continuation.status is Status.PENDING:
         decided = await call.serving.patiently(call.receive, _decided(call, wait))
+        await call.confirm()
         continuation = decided or await call.mesh.inspect(continuation.id)
     return json_answer({"continuation": continuation_members(continuation)})
 
