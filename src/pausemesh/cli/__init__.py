@@ -10,10 +10,12 @@ def main(words: Sequence[str] | None = None) -> None:
     from cyclopts import CycloptsError  # noqa: PLC0415 - see above
 
     from pausemesh.cli.app import app  # noqa: PLC0415 - see above
+    from pausemesh.cli.ending import whole_output  # noqa: PLC0415 - see above
     from pausemesh.server.settings import SettingsError  # noqa: PLC0415 - see above
 
     try:
-        app(words, exit_on_error=False)
+        with whole_output():
+            app(words, exit_on_error=False)
     except CycloptsError:
         sys.exit(1)
     except SettingsError as error:

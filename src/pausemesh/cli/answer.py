@@ -64,7 +64,7 @@ def answer(
                 outcome = answering.send(payload, shown_digest)
         return _told(outcome, as_json=given is not None)
 
-    return run(work, as_json=given is not None)
+    return run(work, as_json=given is not None, changes=True)
 
 
 def _told(outcome: JsonObject | None, *, as_json: bool) -> Exit | None:

@@ -7,6 +7,7 @@ from cyclopts import App
 from pausemesh import __version__
 from pausemesh.cli.operator_commands import register_operator_commands
 from pausemesh.cli.serving_commands import register_serving_commands
+from pausemesh.cli.terminal import PipeConsole
 from pausemesh.cli.upkeep_commands import register_upkeep_commands
 
 _EXAMPLES: Final = """Examples:
@@ -38,6 +39,7 @@ app: Final = App(
     help_epilogue=_EXAMPLES,
     help_format="plaintext",
     version=__version__,
+    console=PipeConsole(),
 )
 register_serving_commands(app)
 app.command("pausemesh.cli.demo.command:demo", name="demo", help=_DEMO, help_epilogue=_DEMO_EXAMPLES)

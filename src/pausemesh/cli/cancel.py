@@ -40,4 +40,4 @@ def cancel(
         words = f"Cancelled at {plain(text_in(continuation, 'cancelledAt'))}: {plain(id)}"
         standard_console().print(Text(words, overflow="fold"))
 
-    return run(work, as_json=as_json)
+    return run(work, as_json=as_json, changes=True)

@@ -83,7 +83,7 @@ MEANINGS: Final[Mapping[Exit, Meaning]] = MappingProxyType(
             errors=("FORBIDDEN", "TOKEN_MISMATCH", "UNAUTHENTICATED"),
         ),
         Exit.UNAVAILABLE: Meaning(
-            text="the database or the server cannot be used; nothing was changed",
+            text="database, server or output cannot be used; nothing was changed",
             errors=(
                 "STORE_ERROR",
                 "STORE_UNAVAILABLE",
@@ -101,6 +101,7 @@ MEANINGS: Final[Mapping[Exit, Meaning]] = MappingProxyType(
                 "SCHEMA_INCOMPLETE",
                 "INTERNAL_ERROR",
                 "SERVER_UNAVAILABLE",
+                "OUTPUT_UNAVAILABLE",
             ),
         ),
         Exit.UNKNOWN: Meaning(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pausemesh import ApiKey, ApiKeyNotFound, BlockingMesh, InvalidRequest, Role
 from pausemesh.cli.durations import age, time_left
-from pausemesh.cli.ending import run
+from pausemesh.cli.ending import require_output, run
 from pausemesh.cli.local_questions import local_principal
 from pausemesh.cli.place import database_path as database_path_of
 from pausemesh.cli.place import open_database
@@ -55,6 +55,7 @@ def create(
     def work() -> None:
         if expires_days is not None and not 1 <= expires_days <= _DAYS_MOST:
             raise InvalidRequest(f"--expires-days must be 1 to {_DAYS_MOST}.")
+        require_output()
         expires_in = None if expires_days is None else timedelta(days=expires_days)
         with open_database(database_path_of(database_path), scope, create=True) as mesh:
             made = mesh.create_key(role, scope=scope, expires_in=expires_in, label=label, by=local_principal(scope))
@@ -65,7 +66,7 @@ def create(
         members = {name: key[name] for name in ("id", "role", "scope", "expiresAt")}
         print_json(members | {"key": made.text})
 
-    return run(work, as_json=as_json)
+    return run(work, as_json=as_json, changes=True)
 
 
 def list_keys(*, as_json: _AsJson = False, database_path: Path | None = None) -> int:
@@ -108,7 +109,7 @@ def revoke(id: str, /, *, as_json: _AsJson = False, database_path: Path | None =
         words = f"Revoked at {optional_time_to_text(revoked.revoked_at)}: {revoked.id}"
         standard_console().print(Text(words, overflow="fold"))
 
-    return run(work, as_json=as_json)
+    return run(work, as_json=as_json, changes=True)
 
 
 def _scope_of(mesh: BlockingMesh, key_id: str) -> str:

@@ -36,7 +36,7 @@ def rebuild(
         is_fine = report.is_sound and not (dry_run and report.heads)
         return Exit.FINE if is_fine else Exit.UNSOUND
 
-    return run(work, as_json=as_json)
+    return run(work, as_json=as_json, changes=not dry_run)
 
 
 def _print(report: RebuildReport) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import shlex
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -13,6 +14,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from pausemesh.adapters.clock import SystemClock
+from pausemesh.cli.terminal import is_closed
 from pausemesh.core.error_base import PauseMeshError
 from pausemesh.core.principal import Role
 from pausemesh.opening import open as open_mesh
@@ -64,7 +66,7 @@ async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | 
             if not settings.is_loopback and not await mesh.has_keys():
                 raise SettingsError(
                     "PAUSEMESH_HOST reaches beyond this machine, and no API key exists: make one with "
-                    "`pausemesh keys create --role admin`"
+                    f"`pausemesh keys create --role admin --database-path {shlex.quote(str(settings.database_path))}`"
                 )
             app = create_app(
                 mesh,
@@ -113,7 +115,8 @@ async def _show_key(mesh: Mesh) -> None:
 def _announce(bound: socket.socket, port_file: Path | None) -> None:
     host, port = bound.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
-    print(f"PauseMesh listens on http://{name}:{port}", flush=True)
+    if not is_closed(sys.stdout):
+        print(f"PauseMesh listens on http://{name}:{port}", flush=True)
     if port_file is not None:
         port_file.write_text(str(port), encoding="ascii")
 

@@ -1,10 +1,12 @@
 """Where a command prints and asks."""
 
 import contextlib
+import errno
 import io
+import os
 import sys
 from collections.abc import Iterable
-from typing import Final, TextIO
+from typing import Final, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
@@ -16,7 +18,7 @@ PLAIN_WIDTH: Final = 100
 _BAR: Final = "│ "
 
 
-class _Console(Console):
+class PipeConsole(Console):
     """A console that leaves it to its command how to end where nobody reads on."""
 
     def on_broken_pipe(self) -> None:
@@ -30,7 +32,7 @@ def console_of(file: TextIO) -> Console:
     It shows everything as it is written: markup, emoji codes and highlighting are off.
     """
     width = None if file.isatty() else PLAIN_WIDTH
-    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+    return PipeConsole(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
 def standard_console() -> Console:
@@ -43,8 +45,38 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+class _Closed(io.TextIOBase):
+    """Stands where this process got no standard output: Python itself would leave it out without a word."""
+
+    def write(self, _text: str, /) -> int:
+        """Refuse, as the system would.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def is_closed(stream: TextIO) -> bool:
+    """Tell whether this process got no such stream."""
+    return isinstance(stream, _Closed)
+
+
+def let_go(stream: TextIO) -> None:
+    """Let what is still in a stream's buffer go nowhere, so that it is not tried again at the exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def prepare_streams() -> None:
-    """Let what the streams' encoding cannot write appear as an escape, instead of ending the command."""
+    """Let what the streams' encoding cannot write appear as an escape, instead of ending the command.
+
+    A standard output that this process did not get refuses what is written; a standard error takes it to nowhere.
+    """
+    if sys.stdout is None:
+        sys.stdout = cast("TextIO", _Closed())
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it is open until the exit
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
