@@ -147,6 +147,8 @@ def test_without_a_connection_nothing_was_sent(error: Exception) -> None:
         httpx2.Response(504),
         httpx2.Response(200, text="<html>"),
         httpx2.Response(200, json=[1]),
+        httpx2.Response(200, json={}),
+        httpx2.Response(200, json={"continuation": 5}),
         httpx2.Response(200, content=b'{"continuation": {'),
     ],
 )

@@ -33,6 +33,7 @@ def start(folder: Path, *words: str, **environment: str) -> subprocess.Completed
         ((), {"PAUSEMESH_DATABASE_URL": "postgresql://u:secret@h/d"}, "keeps its data in SQLite alone"),
         ((), {"PAUSEMESH_CONFIG_PATH": "text.toml"}, "whole number"),
         (("--host", "0.0.0.0"), {}, "no API key exists"),  # noqa: S104 - it is refused
+        (("--host", "0.0.0.0", "--database-path", "x y.db"), {}, "--role admin --database-path 'x y.db'"),  # noqa: S104
         (("--database-path", "file/a.db"), {}, "The folder cannot be made"),
         (("--nope",), {}, "--nope"),
     ],

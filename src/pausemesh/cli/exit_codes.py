@@ -101,6 +101,7 @@ MEANINGS: Final[Mapping[Exit, Meaning]] = MappingProxyType(
                 "SCHEMA_INCOMPLETE",
                 "INTERNAL_ERROR",
                 "SERVER_UNAVAILABLE",
+                "NOT_PAUSEMESH",
                 "OUTPUT_UNAVAILABLE",
             ),
         ),

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
@@ -10,8 +11,8 @@ from urllib.parse import quote
 import httpx2
 
 from pausemesh import ContinuationNotFound, IdempotencyKeyInvalid, InvalidRequest, PauseMeshError
-from pausemesh.cli.http_refusal import lost, refusal_of, unreachable
-from pausemesh.cli.questions import Filters, JsonObject, object_in, objects_in
+from pausemesh.cli.http_refusal import lost, no_pausemesh, refusal_of, unreachable
+from pausemesh.cli.questions import Filters, JsonObject, object_in, objects_in, text_in
 from pausemesh.core.json_reader import read_json
 from pausemesh.core.limits import JSON_DEPTH_MAX, JsonLimits
 from pausemesh.core.values import JsonValue, check_own_id
@@ -45,7 +46,9 @@ class HttpQuestions:
             raise InvalidRequest("PAUSEMESH_API_KEY is not the text of a key.")
         self.place = _base_of(url)
         headers = {"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"}
-        self._client = httpx2.Client(headers=headers, timeout=_TIMEOUT, transport=transport)
+        # A proxy of the environment would get the key; what is on this machine needs none.
+        trust_env = not _is_this_machine(httpx2.URL(self.place).host)
+        self._client = httpx2.Client(headers=headers, timeout=_TIMEOUT, transport=transport, trust_env=trust_env)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -67,19 +70,23 @@ class HttpQuestions:
             "cursor": cursor,
         }
         query = {name: value for name, value in asked.items() if value is not None}
-        return self._call("GET", "/v1/continuations", query=query)
+        page = self._call("GET", "/v1/continuations", query=query)
+        _require(isinstance(page.get("continuations"), list))
+        return page
 
     def get(self, continuation_id: str) -> JsonObject:
         """Return a continuation."""
-        return object_in(self._call("GET", _path(continuation_id)), "continuation")
+        found = self._call("GET", _path(continuation_id))
+        _require(_has_continuation(found))
+        return object_in(found, "continuation")
 
     def history(self, continuation_id: str) -> list[JsonObject]:
         """Return its events."""
-        return objects_in(self._call("GET", _path(continuation_id, "events")).get("events"))
+        return self._list(continuation_id, "events")
 
     def effects(self, continuation_id: str) -> list[JsonObject]:
         """Return its effects."""
-        return objects_in(self._call("GET", _path(continuation_id, "effects")).get("effects"))
+        return self._list(continuation_id, "effects")
 
     def answer(
         self, continuation_id: str, *, idempotency_key: str, payload: JsonValue, shown_digest: str
@@ -87,12 +94,22 @@ class HttpQuestions:
         """Answer."""
         body: JsonObject = {"payload": payload, "shownDigest": shown_digest}
         headers = {"Idempotency-Key": _structured(idempotency_key)}
-        return self._call("POST", _path(continuation_id, "answer"), body=body, headers=headers)
+        outcome = self._call("POST", _path(continuation_id, "answer"), body=body, headers=headers)
+        if not _has_continuation(outcome):
+            raise lost(changes=True)  # the question was found before: perhaps something in between spoke
+        return outcome
 
     def cancel(self, continuation_id: str, *, reason: str | None) -> JsonObject:
         """Take back."""
         body: JsonObject = {} if reason is None else {"reason": reason}
-        return self._call("POST", _path(continuation_id, "cancel"), body=body)
+        outcome = self._call("POST", _path(continuation_id, "cancel"), body=body)
+        _require(_has_continuation(outcome))
+        return outcome
+
+    def _list(self, continuation_id: str, name: str) -> list[JsonObject]:
+        found = self._call("GET", _path(continuation_id, name)).get(name)
+        _require(isinstance(found, list))
+        return objects_in(found)
 
     def _call(
         self,
@@ -117,6 +134,24 @@ class HttpQuestions:
         if response.status_code == _SUCCESS and isinstance(content, dict):
             return content
         raise refusal_of(response.status_code, content, response.headers.get("retry-after"), changes=changes)
+
+
+def _has_continuation(content: JsonObject) -> bool:
+    return bool(text_in(object_in(content, "continuation"), "continuationId"))
+
+
+def _require(is_of_pausemesh: bool) -> None:  # noqa: FBT001 - a condition
+    if not is_of_pausemesh:
+        raise no_pausemesh()
+
+
+def _is_this_machine(host: str) -> bool:
+    """Tell whether a host is this machine by its name or address; nothing is resolved."""
+    name = host.strip("[]").rstrip(".").lower()
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
 
 
 def _read(response: httpx2.Response) -> JsonValue:

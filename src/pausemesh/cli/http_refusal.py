@@ -19,6 +19,11 @@ def unreachable() -> Refused:
     return Refused({"title": "The server cannot be reached; nothing was sent.", "code": "SERVER_UNAVAILABLE"})
 
 
+def no_pausemesh() -> Refused:
+    """Return what is said where a success is none that PauseMesh gives."""
+    return Refused({"title": "This is no PauseMesh server; is PAUSEMESH_URL right?", "code": "NOT_PAUSEMESH"})
+
+
 def lost(*, changes: bool) -> Refused:
     """Return what is said where a request was sent and no whole answer came back."""
     if changes:
