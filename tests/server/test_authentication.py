@@ -17,8 +17,16 @@ from tests.server.harness import Client, RunningServer
 PUBLIC = {operation.name for operation in OPERATIONS if operation.access is Access.PUBLIC}
 OPEN = {operation.name for operation in OPERATIONS if operation.access is Access.OPEN} | PUBLIC
 OF_ONE = [operation.name for operation in OPERATIONS if "{id}" in operation.path]
-DESCRIBING = PUBLIC | {"metrics", "openapi", "docs"}
-READING = DESCRIBING | {"listContinuations", "showContinuation", "listEvents", "listEffects", "followEvents"}
+READING = PUBLIC | {
+    "openapi",
+    "docs",
+    "listContinuations",
+    "showContinuation",
+    "listEvents",
+    "listEffects",
+    "followEvents",
+}
+LOOKING = READING | {"metrics"}
 WORKING = {
     "createContinuation",
     "takeClaim",
@@ -36,8 +44,8 @@ ABOUT_ITS_OWN = GOVERNING | {"showContinuation", "listEvents", "listEffects"}
 SERVED: dict[str, set[str]] = {
     "agent": READING | WORKING | GOVERNING | {"resumeContinuation"},
     "agent that did not ask": (READING | WORKING | {"resumeContinuation"}) - ABOUT_ITS_OWN,
-    "messenger": DESCRIBING,
-    "viewer": READING | {"resumeContinuation"},
+    "messenger": PUBLIC,
+    "viewer": LOOKING | {"resumeContinuation"},
     "editor": set(VALID) - {"resolveEffect"},
     "admin": set(VALID),
 }
@@ -281,3 +289,19 @@ class TestOpenLoopback:
             wish = Wish("POST", "/v1/continuations", {"payload": 1})
             assert send(server, wish).outcome == (401, "UNAUTHENTICATED")
             assert send(server, Wish("GET", "/healthz")).status == 200
+
+
+def test_of_two_keys_that_differ_neither_counts(server: RunningServer) -> None:
+    right, wrong = server.key("editor"), server.key("viewer")
+    with Client(server.port) as client:
+        for own, bearer, status in ((right, right, 200), (right, wrong, 401), (wrong[:-1], right, 401)):
+            headers = {"X-API-Key": own, "Authorization": f"Bearer {bearer}"}
+            assert client.get("/v1/continuations", headers=headers).status == status
+
+
+@pytest.mark.parametrize("name", ["continuationId", "correlationId", "queue"])
+def test_an_id_that_looks_like_a_credential_is_refused(server: RunningServer, name: str) -> None:
+    with server.client("editor") as client:
+        reply = client.post("/v1/continuations", {"payload": 1, name: f"x {server.key('viewer')}"})
+        assert reply.outcome == (400, "INVALID_REQUEST")
+        assert reply.json["issues"][0]["path"] == f"/{name}"

@@ -18,6 +18,9 @@ JsonInput: TypeAlias = Union[bool, int, float, str, Sequence["JsonInput"], Mappi
 SCHEMA_VERSION: Final = 1
 """The version of every event and envelope that this release writes."""
 
+_CREDENTIAL: Final = re.compile(r"pm[rk]_[0-9A-Za-z]{16}")
+"""What begins like a resume token or an API key: ids are shown, logged and put into URLs."""
+
 _OWN_ID: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._:~@-]{0,198}[A-Za-z0-9._:~@-])?")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -28,10 +31,10 @@ def check_own_id(value: object, path: str) -> str:
     1 to 200 of ``A-Z a-z 0-9 space . _ : ~ @ -``, the first a letter or digit, no blank at either edge.
 
     Raises:
-        InvalidRequest: it is anything else; ``path`` is the JSON Pointer of the member.
+        InvalidRequest: it is anything else, or looks like a credential; ``path`` is the JSON Pointer of the member.
     """
     if isinstance(value, str) and _OWN_ID.fullmatch(value):
-        return str.__str__(value)
+        return _no_credential(str.__str__(value), path)
     raise InvalidRequest(issues=[Issue(path, "id", "must be 1 to 200 of A-Z a-z 0-9 . _ : ~ @ - and inner blanks")])
 
 
@@ -39,9 +42,15 @@ def check_foreign_id(value: object, path: str) -> str:
     """Return ``value`` where it can be somebody else's id: 1 to 200 characters, no control characters.
 
     Raises:
-        InvalidRequest: it is anything else; ``path`` is the JSON Pointer of the member.
+        InvalidRequest: it is anything else, or looks like a credential; ``path`` is the JSON Pointer of the member.
     """
-    return check_text(value, path, limits.FOREIGN_ID_CHARACTERS, least=1)
+    return _no_credential(check_text(value, path, limits.FOREIGN_ID_CHARACTERS, least=1), path)
+
+
+def _no_credential(value: str, path: str) -> str:
+    if _CREDENTIAL.search(value):
+        raise InvalidRequest(issues=[Issue(path, "credential", "looks like a credential, and an id is no secret")])
+    return value
 
 
 def check_text(value: object, path: str, most: int, *, least: int = 0) -> str:

@@ -88,7 +88,7 @@ def idempotency_key_in(headers: Mapping[bytes, bytes]) -> str | None:
     """Return the key, without the quotation marks of a structured field (RFC 9651): ``"k"`` and ``k`` are the same.
 
     Raises:
-        IdempotencyKeyInvalid: it is not ASCII text.
+        IdempotencyKeyInvalid: it is not ASCII text, or a string that does not end.
     """
     raw = headers.get(b"idempotency-key")
     if raw is None:
@@ -97,6 +97,8 @@ def idempotency_key_in(headers: Mapping[bytes, bytes]) -> str | None:
         raise IdempotencyKeyInvalid
     text = raw.decode("ascii").strip()
     quoted = _QUOTED.fullmatch(text)
+    if quoted is None and text.startswith('"'):
+        raise IdempotencyKeyInvalid
     return text if quoted is None else re.sub(r"\\(.)", r"\1", quoted[1])
 
 

@@ -17,6 +17,7 @@ from pausemesh.service.mesh import Mesh
 
 ALL_ROLES = frozenset(Role)
 READERS = ALL_ROLES - {Role.MESSENGER}
+LOOKERS = READERS - {Role.AGENT}
 WORKERS = frozenset({Role.AGENT, Role.EDITOR, Role.ADMIN})
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from pausemesh.core.error_base import PauseMeshError
 from pausemesh.server import bodies, limits
 from pausemesh.server.answer import Answer, json_answer
-from pausemesh.server.operation import Access, Call, Operation
+from pausemesh.server.operation import LOOKERS, Access, Call, Operation
 
 
 async def alive(_call: Call) -> Answer:
@@ -28,7 +28,8 @@ async def ready(call: Call) -> Answer:
 
 
 async def metrics(call: Call) -> Answer:
-    """Show the counts."""
+    """Show the counts, which are those of all scopes."""
+    call.require_role(LOOKERS)
     body, media_type = call.serving.metrics.render()
     return Answer(status=200, body=body, headers=((b"content-type", media_type.encode()),))
 
@@ -76,5 +77,6 @@ OPERATIONS: Final = (
         access=Access.KEYED,
         gives={200: None},
         media_type="text/plain",
+        problems=("FORBIDDEN",),
     ),
 )
