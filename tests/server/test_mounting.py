@@ -53,6 +53,28 @@ async def test_whom_the_host_does_not_know_gets_nothing(headers: dict[str, str])
         assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "cross-site"}, 401),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "http://shop.example"}, 201),
+        ({"Origin": "https://evil.example"}, 401),
+        ({"Origin": "null"}, 401),
+        ({"Origin": "http://shop.example"}, 201),
+        ({}, 201),
+    ],
+    ids=str,
+)
+async def test_a_page_of_another_site_changes_nothing_in_a_users_name(headers: dict[str, str], status: int) -> None:
+    async with hosted() as client:
+        asked = await client.post(
+            "/pauses/v1/continuations", json={"payload": "?"}, headers={"X-User": "ana", **headers}
+        )
+        assert asked.status_code == status
+        read = await client.get("/pauses/v1/continuations", headers={"X-User": "ana", **headers})
+        assert read.status_code == 200
+
+
 async def test_without_a_probe_it_is_not_ready() -> None:
     async with hosted() as client:
         answer = await client.get("/pauses/readyz")

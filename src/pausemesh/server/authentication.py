@@ -79,6 +79,8 @@ class Callers:
         """
         is_open = await self._is_open(headers)
         principal = await self._authenticator.authenticate(scope)
+        if principal is not None and _is_by_another_site(scope, headers):
+            raise Unauthenticated
         if principal is None and not (is_open and may_be_nobody and _is_same_site(headers)):
             raise Unauthenticated
         return principal
@@ -117,6 +119,19 @@ def _host_of(headers: Mapping[bytes, bytes]) -> str:
     host = headers.get(b"host", b"").decode("latin-1").strip().lower()
     name, colon, port = host.rpartition(":")
     return name if colon and (port.isdigit() or not port) else host
+
+
+def _is_by_another_site(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a page of another site sent a change, and shows for it only what a browser adds by itself."""
+    if scope["method"] in {"GET", "HEAD"} or b"authorization" in headers or b"x-api-key" in headers:
+        return False
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        return site.strip().lower() == b"cross-site"
+    if b"origin" not in headers:
+        return False
+    _, _, origin = headers[b"origin"].strip().lower().partition(b"://")
+    return origin != headers.get(b"host", b"").strip().lower()
 
 
 def _is_same_site(headers: Mapping[bytes, bytes]) -> bool:
