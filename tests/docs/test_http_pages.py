@@ -98,6 +98,7 @@ def test_curl_follows_and_goes_on_at_a_position(agent: Client, started: list[sub
     follow, go_on = blocks("follow-live.md")
     started.append(following(["bash", "-c", f"exec {follow}"], agent))
     told(started[0], "retry: 1000")
+    told(started[0], "id: ")
     noun_id = agent.ask()["continuation"]["continuationId"]
     position = told(started[0], "id: ").removeprefix("id: ").strip()
     assert noun_id in told(started[0], "data: ")
