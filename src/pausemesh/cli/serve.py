@@ -43,7 +43,7 @@ def dev(settings: Settings | None = None) -> int:
 
 
 def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
-    configure_log(settings.log_level, sys.stderr)
+    end_log = configure_log(settings.log_level, sys.stderr, in_background=True)
     # What it says of its own start and stop, this process says itself.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     try:
@@ -53,6 +53,8 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
     except (SettingsError, PauseMeshError, OSError) as error:
         print(f"pausemesh: {_line_of(error)}", file=sys.stderr)
         return _REFUSED
+    finally:
+        end_log()
     return 0
 
 

@@ -5,6 +5,7 @@ text, and what an exception says, may hold anything. A record of theirs tells it
 code, and of an exception its type and its frames, which is enough to find out what happened.
 """
 
+import contextlib
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from pausemesh.core.values import time_to_text
 from pausemesh.ports import Observation
+from pausemesh.telemetry.background_lines import BackgroundLines
 from pausemesh.telemetry.redaction import redact
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
@@ -81,15 +83,19 @@ def logger(name: str) -> structlog.stdlib.BoundLogger:
     return bound
 
 
-def configure_log(level: str = "info", stream: TextIO | None = None) -> Callable[[], None]:
+def configure_log(
+    level: str = "info", stream: TextIO | None = None, *, in_background: bool = False
+) -> Callable[[], None]:
     """Let everything that is logged in this process become redacted JSON lines.
 
     Args:
         level: one of LEVELS; what is less is not logged.
         stream: where the lines go; stderr.
+        in_background: let a thread of its own write the lines, so that a stream that nobody reads stops nothing: at
+            most 10,000 lines wait, and what does not fit is dropped and counted.
 
     Returns:
-        a function that puts back what this changed.
+        a function that puts back what this changed; what is left is written, for two seconds at most.
 
     Raises:
         ValueError: it is no such level.
@@ -97,27 +103,30 @@ def configure_log(level: str = "info", stream: TextIO | None = None) -> Callable
     if level not in LEVELS:
         message = f"the level must be one of {', '.join(LEVELS)}"
         raise ValueError(message)
-    handler = _QuietHandler(stream or sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[_foreign],
-            processors=[
-                _stamp,
-                redact,
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
-            ],
-            use_get_message=False,  # formatting would put the arguments into the text
-        )
-    )
+    handler = (_BackgroundHandler if in_background else _QuietHandler)(stream or sys.stderr)
+    handler.setFormatter(_formatter())
     undo = [_take_over(logging.getLogger(name)) for name in _SERVER_LOGGERS]
     undo += [_take_over(logging.getLogger(), [handler], logging.getLevelNamesMapping()[level.upper()]), _configure()]
 
     def restore() -> None:
         for step in undo:
             step()
+        handler.close()
 
     return restore
+
+
+def _formatter() -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[_foreign],
+        processors=[
+            _stamp,
+            redact,
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.JSONRenderer(),
+        ],
+        use_get_message=False,  # formatting would put the arguments into the text
+    )
 
 
 class _QuietHandler(logging.StreamHandler[TextIO]):
@@ -125,6 +134,29 @@ class _QuietHandler(logging.StreamHandler[TextIO]):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the standard library's name
         """Do nothing."""
+
+
+class _BackgroundHandler(logging.Handler):
+    """Makes each line where it is logged, and leaves it to a thread to write it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._lines = BackgroundLines(stream, self._dropped)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand the line over; one that cannot be made is dropped, as the other handler does."""
+        with contextlib.suppress(Exception):
+            self._lines.put(self.format(record) + "\n")
+
+    def close(self) -> None:
+        """Write what is left, for two seconds at most."""
+        self._lines.close()
+        super().close()
+
+    def _dropped(self, count: int) -> str:
+        said = {"event": "log lines dropped", "dropped": count}
+        members = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING", "msg": said}
+        return self.format(logging.makeLogRecord({**members, "_logger": None, "_name": "warning"})) + "\n"
 
 
 def _take_over(

@@ -20,6 +20,7 @@ ALLOWED: Final = (
     "route",
     "status",
     "milliseconds",
+    "dropped",
     "code",
     "noun",
     "noun_id",
