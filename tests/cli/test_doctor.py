@@ -35,7 +35,6 @@ def healthy(database: Path) -> Path:
     ask(database)
     with pausemesh.open_sync(database) as mesh:
         mesh.create_key("admin")
-    database.chmod(0o600)
     return database
 
 

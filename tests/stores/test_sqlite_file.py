@@ -1,6 +1,7 @@
 """What a file must be to be opened, and what nobody can do to it."""
 
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -58,6 +59,43 @@ async def refusal_of(path: Path, clock: ManualClock) -> type[StoreError]:
 async def test_a_new_file_is_made_with_its_folders(tmp_path: Path, clock: ManualClock) -> None:
     await make(tmp_path / "one" / "two" / "mesh.db", clock)
     assert files_in(tmp_path / "one" / "two") == ["mesh.db"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="its modes are of POSIX")
+async def test_a_new_file_and_its_log_are_for_their_owner_alone(path: Path, clock: ManualClock) -> None:
+    before = os.umask(0)
+    try:
+        store = await SqliteEventStore.open(path, clock)
+        await given(store, write("a"))
+    finally:
+        os.umask(before)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    await store.close()
+    assert modes == dict.fromkeys(["mesh.db", "mesh.db-wal", "mesh.db-shm"], 0o600)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="its modes are of POSIX")
+async def test_the_mode_of_a_file_that_was_there_stays(path: Path, clock: ManualClock) -> None:
+    path.touch()
+    path.chmod(0o640)
+    await make(path, clock)
+    await (await SqliteEventStore.open(path, clock)).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("has_mknod", [True, False])
+def test_making_a_file_changes_nothing_of_one_that_others_made_first(
+    path: Path, monkeypatch: pytest.MonkeyPatch, *, has_mknod: bool
+) -> None:
+    if not has_mknod:
+        monkeypatch.delattr(os, "mknod", raising=False)
+    SqliteFile(str(path)).make()
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode) & 0o077) == (b"", 0)
+    path.write_bytes(b"theirs")
+    SqliteFile(str(path)).make()
+    assert path.read_bytes() == b"theirs"
+    with pytest.raises(StoreUnavailable, match="cannot be made"):
+        SqliteFile(str(path / "below")).make()
 
 
 async def test_an_empty_file_becomes_a_store(path: Path, clock: ManualClock) -> None:

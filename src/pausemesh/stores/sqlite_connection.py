@@ -178,7 +178,7 @@ def _open(file: SqliteFile, *, create: bool) -> tuple[apsw.Connection, Files]:
     flags = apsw.SQLITE_OPEN_READWRITE
     if create and file.is_missing():
         # Made first and then opened like any other, so that it is known which file was opened.
-        apsw.Connection(file.path, flags=flags | apsw.SQLITE_OPEN_CREATE).close()
+        file.make()
     expected = file.check()
     return apsw.Connection(file.path, flags=flags), expected
 

@@ -1,8 +1,10 @@
 """Which file is at a path: one that was unlinked or replaced under an open connection would take writes into nowhere.
 
-Files are looked at and never opened here: closing a second handle on a file drops the locks that SQLite has on it.
+Files are made and looked at, and one that was there is never opened here: closing a second handle on a file drops the
+locks that SQLite has on it.
 """
 
+import contextlib
 import os
 import stat
 import time
@@ -13,6 +15,7 @@ from pausemesh.core.errors import StoreUnavailable
 
 _LOOKS_FOR_A_LOG: Final = 50
 _LOOK_SECONDS: Final = 0.001
+_OWNER_ALONE: Final = 0o600
 
 _Identity: TypeAlias = tuple[int, int]
 
@@ -54,6 +57,19 @@ class SqliteFile:
     def is_missing(self) -> bool:
         """Tell whether nothing is there at all."""
         return not os.path.lexists(self.path)
+
+    def make(self) -> None:
+        """Make an empty file for its owner alone, as its log will be; what is there already is left as it is.
+
+        Raises:
+            StoreUnavailable: it cannot be made.
+        """
+        try:
+            _make(self.path)
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise StoreUnavailable(f"The file cannot be made: {error.strerror}.") from error
 
     def check(self) -> Files:
         """Return what is there, fit to be opened as a database.
@@ -98,6 +114,16 @@ class SqliteFile:
                 return False
             time.sleep(_LOOK_SECONDS)
         return True
+
+
+def _make(path: str) -> None:
+    """Make an empty file, without a handle on it where the system can."""
+    if hasattr(os, "mknod"):
+        # Where only the superuser may, or the file system does not know how, the way below says what is wrong.
+        with contextlib.suppress(PermissionError, NotImplementedError):
+            os.mknod(path, _OWNER_ALONE | stat.S_IFREG)
+            return
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OWNER_ALONE))
 
 
 def _identity(path: str) -> _Identity | None:
