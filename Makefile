@@ -12,9 +12,14 @@ CODE := $(wildcard conftest.py src tests proofs bench tools examples)
 LOCKS := build/lock
 COMPILE := $(RUN) uv -q pip compile pyproject.toml --universal --python-version 3.11 --all-extras \
 	--generate-hashes --no-header --no-annotate --group build --group test
-RELOCK = mkdir -p $(LOCKS) && cp requirements.lock requirements-dev.lock $(LOCKS)/ && \
+COMPILE_GROUP = $(RUN) uv -q pip compile --universal --python-version 3.11 \
+	--generate-hashes --no-header --no-annotate --group
+LOCK_FILES := requirements.lock requirements-dev.lock requirements-fuzz.lock requirements-deep.lock
+RELOCK = mkdir -p $(LOCKS) && cp $(LOCK_FILES) $(LOCKS)/ && \
 	$(COMPILE) -o $(LOCKS)/requirements.lock && \
-	$(COMPILE) --group dev -c $(LOCKS)/requirements.lock -o $(LOCKS)/requirements-dev.lock
+	$(COMPILE) --group dev -c $(LOCKS)/requirements.lock -o $(LOCKS)/requirements-dev.lock && \
+	$(COMPILE_GROUP) fuzz -o $(LOCKS)/requirements-fuzz.lock && \
+	$(COMPILE_GROUP) deep -o $(LOCKS)/requirements-deep.lock
 
 # An editable install points at a folder by its full name.  In a copied or moved checkout it would
 # go on using the old one, so such an environment is made anew.
@@ -22,10 +27,13 @@ ifneq ($(shell cat $(VENV)/.here 2>/dev/null),$(CURDIR))
 $(shell rm -f $(VENV)/.locked)
 endif
 
+# What the long fuzzing needs is not compatible with what PauseMesh needs, so it has a place of its own.
+FUZZ := build/fuzz
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint format format-check types imports coverage docs reference \
-	lock lock-check proof-quick bench mutation clean
+	lock lock-check proof-quick fuzz-quick bench mutation clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -80,18 +88,20 @@ docs: $(VENV)/.dev ## build the documentation into site/; a dead link fails
 reference: $(VENV)/.ready ## write the pages and pictures that are made from the code
 	@$(RUN) tools
 
-lock: $(VENV)/.dev ## write both lock files again from pyproject.toml, keeping the pins that fit
+lock: $(VENV)/.dev ## write all lock files again from pyproject.toml, keeping the pins that fit
 	@$(RELOCK)
-	@cmp -s $(LOCKS)/requirements.lock requirements.lock || cp $(LOCKS)/requirements.lock .
-	@cmp -s $(LOCKS)/requirements-dev.lock requirements-dev.lock || cp $(LOCKS)/requirements-dev.lock .
+	@for file in $(LOCK_FILES); do cmp -s $(LOCKS)/$$file $$file || cp $(LOCKS)/$$file .; done
 
 lock-check: $(VENV)/.dev ## fail where `make lock` would change something
 	@$(RELOCK)
-	@diff -u requirements.lock $(LOCKS)/requirements.lock
-	@diff -u requirements-dev.lock $(LOCKS)/requirements-dev.lock
+	@for file in $(LOCK_FILES); do diff -u $$file $(LOCKS)/$$file || exit 1; done
 
 proof-quick: $(VENV)/.ready ## the long proofs, some ten minutes: kills, crash images, races, claims, retries, HTTP, rules
 	@$(RUN) proofs --quick
+
+fuzz-quick: $(VENV)/.ready $(FUZZ)/.ready ## five thousand requests to the interface, and a minute of fuzzing for each parser
+	@$(RUN) proofs.fuzz interface --tool $(FUZZ)/bin/schemathesis
+	@PYTHONPATH=$(FUZZ)/guided $(RUN) proofs.fuzz parsers
 
 bench: $(VENV)/.ready ## measure speed and memory, as ratios inside one run
 	@$(RUN) bench
@@ -125,4 +135,11 @@ $(VENV)/.ready: pyproject.toml $(VENV)/.locked
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.ready
 	@$(INSTALL_LOCKED) requirements-dev.lock
+	@touch $@
+
+$(FUZZ)/.ready: requirements-fuzz.lock requirements-deep.lock $(VENV)/.locked
+	@$(PYTHON) -m venv --clear $(FUZZ)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(FUZZ)/bin/python -m pip -qq install --require-hashes --only-binary :all: \
+	  -r requirements-fuzz.lock
+	@$(INSTALL_LOCKED) requirements-deep.lock --target $(FUZZ)/guided
 	@touch $@

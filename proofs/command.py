@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from proofs.claims import proof as claims
+from proofs.fuzz import proof as fuzz
 from proofs.http import proof as http
 from proofs.images import proof as images
 from proofs.kills import proof as kills
@@ -42,6 +43,7 @@ PROOFS: Final[dict[str, Proof]] = {
     "claims": Proof(claims.run, {"quick": claims.QUICK, "short": claims.SHORT}),
     "retries": Proof(retries.run, {"quick": retries.QUICK, "short": retries.SHORT}),
     "http": Proof(http.run, {"quick": http.QUICK, "short": http.SHORT}),
+    "fuzz": Proof(fuzz.run, {"quick": fuzz.QUICK, "short": fuzz.SHORT}),
     "rules": Proof(rules.run, {"quick": rules.QUICK, "short": rules.SHORT}),
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
+LOCKS_APART = ["requirements-fuzz.lock", "requirements-deep.lock"]
 FOLDERS = ["src", "tests", "proofs", "bench", "tools", "examples", "docs", "changes", ".ci"]
 TEXTS = frozenset({".py", ".md", ".toml", ".sql", ".lock", ""})
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK|W" + r"IP)\b")
@@ -54,7 +55,7 @@ def test_every_module_says_what_it_is(root: Path) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, *LOCKS_APART])
 def test_a_lock_file_pins_and_hashes_and_names_no_address(root: Path, name: str) -> None:
     lock = (root / name).read_text(encoding="utf-8")
     requirements = [line for line in lock.split("\n") if line and not line.startswith(" ")]

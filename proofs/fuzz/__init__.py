@@ -1,0 +1,1 @@
+"""Input that nobody would send in good faith: to every parser, and to the whole HTTP interface."""
