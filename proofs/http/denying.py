@@ -7,7 +7,7 @@ from pausemesh.records import Appended, Refused, Write
 from pausemesh.stores.sqlite import SqliteEventStore
 
 _NUMBERS = itertools.count(1)
-_EVERY = 5
+_EVERY = 2
 
 
 class DenyingStore(SqliteEventStore):

@@ -13,6 +13,7 @@ from typing import Final
 import pausemesh
 from pausemesh import Role, SqliteEventStore
 from pausemesh.records import CrashPoint
+from pausemesh.server.process import Parser
 from pausemesh.testing.faults import CrashAt
 from proofs.children import Child, ChildError, Family, Line, heard, in_lanes, lines_of
 from proofs.http.check import Findings, compare
@@ -30,16 +31,18 @@ from proofs.stored_file import StoredFile
 
 _KILLS_PER_FILE: Final = 10
 _CUTS_PER_FILE: Final = 500
+_CUTS_OF_DENIER: Final = 40
 _SECONDS_BEFORE_KILL: Final = 0.12
 _SECONDS_OF_START: Final = 0.05
 _SECONDS_TO_REACH_A_POINT: Final = 1.0
+_PARSERS: Final[tuple[Parser, ...]] = ("httptools", "h11")
 _SILENCE_SECONDS: Final = 60.0
 _LATER: Final = timedelta(hours=1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many kills, how many cut requests, and how many kills in each control."""
+    """How many kills, how many cut requests, and how many kills, or forties of cuts, in each control."""
 
     rounds: int
     cuts: int
@@ -47,7 +50,7 @@ class Size:
 
 
 QUICK: Final = Size(rounds=1_000, cuts=3_000, control=20)
-SHORT: Final = Size(rounds=20, cuts=60, control=5)
+SHORT: Final = Size(rounds=20, cuts=60, control=6)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +101,16 @@ def _plans(size: Size, seed: int) -> list[Plan]:
         Plan(name=f"{seed}-cut-{first}", kind="cut", cuts=min(_CUTS_PER_FILE, size.cuts - first))
         for first in range(0, size.cuts, _CUTS_PER_FILE)
     ]
-    for kind, store in (("hasty", HastyStore), ("denying", DenyingStore)):
-        plans += [
-            Plan(
-                name=f"{seed}-{kind}-{first}", kind=kind, kills=min(_KILLS_PER_FILE, size.control - first), store=store
-            )
-            for first in range(0, size.control, _KILLS_PER_FILE)
-        ]
+    plans += [
+        Plan(
+            name=f"{seed}-hasty-{first}",
+            kind="hasty",
+            kills=min(_KILLS_PER_FILE, size.control - first),
+            store=HastyStore,
+        )
+        for first in range(0, size.control, _KILLS_PER_FILE)
+    ]
+    plans.append(Plan(name=f"{seed}-denying", kind="denying", cuts=_CUTS_OF_DENIER * size.control, store=DenyingStore))
     return plans
 
 
@@ -159,6 +165,7 @@ class File:
     def _serve_and_kill(self, family: Family, service: Service, crowd: Child) -> None:
         """Serve until an instant at random, at the start now and then, or until a named point inside of a commit."""
         way = self._choices.choices(["serving", "starting", "point"], [80, 8, 12])[0]
+        service = dataclasses.replace(service, parser=self._choices.choice(_PARSERS))
         if way == "point":
             fault = CrashAt(self._choices.choice([*CrashPoint]), after=self._choices.randrange(8))
             service = dataclasses.replace(service, fault=fault)

@@ -16,7 +16,7 @@ import pausemesh
 from pausemesh import SqliteEventStore
 from pausemesh.records import CrashPoint
 from pausemesh.server.app import PauseMeshApp, create_app
-from pausemesh.server.process import Process, listen
+from pausemesh.server.process import Parser, Process, listen
 from pausemesh.telemetry.log import configure_log
 from proofs.children import Voice
 from proofs.clocks import AheadClock
@@ -34,6 +34,7 @@ class Service:
         store: the kind of store.
         fault: where it kills itself, if it does.
         ahead: by how much its clock is ahead of the true time.
+        parser: which HTTP parser it reads requests with.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class Service:
     store: type[SqliteEventStore] = SqliteEventStore
     fault: Callable[[CrashPoint], None] | None = None
     ahead: timedelta = timedelta(0)
+    parser: Parser = "httptools"
 
     def __call__(self, voice: Voice) -> None:
         """Serve until the process is killed; say so as soon as requests are accepted."""
@@ -54,14 +56,14 @@ class Service:
         async with pausemesh.open(store, clock=clock) as mesh:
             app = create_app(mesh, readiness_probe=store, is_loopback=True, mutations_per_minute=_ANY_NUMBER)
             with contextlib.closing(listen("127.0.0.1", self.port)) as bound:
-                await _HeardProcess(app, voice).serve([bound])
+                await _HeardProcess(app, voice, self.parser).serve([bound])
 
 
 class _HeardProcess(Process):
     """Says when it is up."""
 
-    def __init__(self, app: PauseMeshApp, voice: Voice) -> None:
-        super().__init__(app)
+    def __init__(self, app: PauseMeshApp, voice: Voice, parser: Parser) -> None:
+        super().__init__(app, parser=parser)
         self._voice = voice
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
