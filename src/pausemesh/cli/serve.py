@@ -108,17 +108,22 @@ async def _store(settings: Settings) -> AsyncIterator[SqliteEventStore | MemoryE
 async def _show_key(mesh: Mesh) -> None:
     """Make an admin's key where none exists, and print it: it is seen here and never again."""
     if await mesh.has_keys():
-        print("An API key exists already; `pausemesh keys create --role admin` makes another.")
+        _say("An API key exists already; `pausemesh keys create --role admin` makes another.")
         return
     created = await mesh.create_key(role=Role.ADMIN, label="pausemesh dev")
-    print(f"API key (admin), shown once: {created.text}", flush=True)
+    _say(f"API key (admin), shown once: {created.text}")
+
+
+def _say(line: str) -> None:
+    """Print a line in one piece, since the log may be written to the same terminal at the same time."""
+    print(f"{line}\n", end="", flush=True)
 
 
 def _announce(bound: socket.socket, port_file: Path | None) -> None:
     host, port = bound.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
     if not is_closed(sys.stdout):
-        print(f"PauseMesh listens on http://{name}:{port}", flush=True)
+        _say(f"PauseMesh listens on http://{name}:{port}")
     if port_file is not None:
         port_file.write_text(str(port), encoding="ascii")
 
