@@ -77,7 +77,14 @@ def test_a_host_asks_without_a_name(run: Run, database: Path) -> None:
 
 def test_a_payload_without_a_message_is_shown_itself(run: Run, database: Path) -> None:
     ask(database, [1, "two"])
-    assert "[1, 'two']" in run("inbox").out
+    assert '[1, "two"]' in run("inbox").out
+
+
+def test_a_payload_that_is_text_is_its_own_message(run: Run, database: Path) -> None:
+    ask(database, "only text")
+    shown = run("inbox").out
+    assert "only text" in shown
+    assert '"only text"' not in shown
 
 
 def test_nothing_in_it_acts_on_a_terminal(run: Run, database: Path) -> None:

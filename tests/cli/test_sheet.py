@@ -104,7 +104,7 @@ def test_an_actor_is_named(actor: Any, name: str) -> None:
 def test_a_summary_is_one_line_of_bounded_length() -> None:
     assert summary_of({"payload": {"message": " a \n\n b\t"}}, 20) == r"a b\x09"
     assert summary_of({"payload": {"message": "x" * 50}}, 20) == "x" * 19 + "…"
-    assert summary_of({"payload": None}, 20) == "None"
+    assert summary_of({"payload": None}, 20) == "null"
 
 
 def test_json_is_ascii_where_the_stream_has_no_unicode() -> None:

@@ -1,5 +1,7 @@
 """What a person reads of a question: its kind, its message, its action, who asked; whatever is in the JSON."""
 
+import json
+
 from pausemesh.cli.plain_text import plain, plain_lines
 from pausemesh.cli.questions import JsonObject, object_in, payload_of, text_in
 from pausemesh.core.values import JsonValue
@@ -25,9 +27,9 @@ def action_of(continuation: JsonObject) -> JsonObject | None:
 
 
 def summary_of(continuation: JsonObject, most_characters: int) -> str:
-    """Return the message in one line that can be shown, or the payload where it has none, cut where it is long."""
-    message = message_of(continuation)
-    text = str(continuation.get("payload")) if message is None else message
+    """Return the message in one line that can be shown, or else the payload's JSON, cut where it is long."""
+    payload, message = continuation.get("payload"), message_of(continuation)
+    text = message or (payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False))
     line = " ".join(filter(None, (shown.strip() for shown in plain_lines(text[: 2 * most_characters]))))
     return line if len(line) <= most_characters else line[: most_characters - 1] + "…"
 
