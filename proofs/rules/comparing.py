@@ -35,7 +35,7 @@ class Comparison(RuleBasedStateMachine):
     counted: ClassVar[Counter[str]] = Counter()
 
     async def open_store(self, clock: ManualClock) -> EventStore:
-        """Open an empty store."""
+        """Open an empty store; each kind of store has a class that says how."""
         raise NotImplementedError
 
     def __init__(self) -> None:

@@ -111,7 +111,7 @@ async def _until_terminated(story: Coroutine[Any, Any, tuple[Round, ...]]) -> tu
     """Await the story; a SIGTERM ends it as Ctrl-C does, so that no process is left behind."""
     task = asyncio.current_task()
     assert task is not None, "a coroutine runs in a task"
-    with contextlib.suppress(NotImplementedError):
+    with contextlib.suppress(NotImplementedError):  # the loops of Windows know no signals
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         return await story
