@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, assert_never
 from pausemesh.core.envelope import actor_to_json, optional_time_to_text
 from pausemesh.core.errors import ApiKeyNotFound, StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor, Principal, Role
-from pausemesh.core.stored_event import Members, Stamped
+from pausemesh.core.stored_event import Members, Stamped, complete
 from pausemesh.core.stored_members import read_actor, text, text_or_none
 from pausemesh.core.tokens import KEY_PREFIX, hash_token, is_well_formed, same_hash
 from pausemesh.core.values import JsonValue, time_from_text
@@ -141,12 +141,9 @@ def replay(stream: Iterable[Stamped[Event]]) -> ApiKey:
         StoreCorrupt: it is empty, does not begin with a creation, or has a gap.
     """
     state: ApiKey | None = None
-    for expected, stamped in enumerate(stream, start=1):
-        if stamped.version != expected:
-            raise StoreCorrupt(f"Version {expected} of a stream is missing.")
+    for stamped in complete(stream):
         state = evolve(state, stamped)
-    if state is None:
-        raise StoreCorrupt("A stream is empty.")
+    assert state is not None, "a whole stream has an event"
     return state
 
 

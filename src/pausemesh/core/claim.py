@@ -22,7 +22,7 @@ from pausemesh.core.errors import (
     StreamTooLong,
     UnknownSchemaVersion,
 )
-from pausemesh.core.stored_event import Members, Stamped
+from pausemesh.core.stored_event import Members, Stamped, complete
 from pausemesh.core.stored_members import document, text, text_or_none, whole_number
 from pausemesh.core.values import JsonValue
 
@@ -124,14 +124,11 @@ def replay(stream: Iterable[Stamped[Event]]) -> Claim:
         StoreCorrupt: it is empty, has a gap, or goes on after its end.
     """
     state: Claim | None = None
-    for expected, stamped in enumerate(stream, start=1):
-        if stamped.version != expected:
-            raise StoreCorrupt(f"Version {expected} of a stream is missing.")
+    for stamped in complete(stream):
         if state is not None and state.finished is not None:
             raise StoreCorrupt("A claim's stream goes on after its end.")
         state = evolve(state, stamped)
-    if state is None:
-        raise StoreCorrupt("A stream is empty.")
+    assert state is not None, "a whole stream has an event"
     return state
 
 

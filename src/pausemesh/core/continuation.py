@@ -39,7 +39,7 @@ from pausemesh.core.errors import (
     VersionConflict,
 )
 from pausemesh.core.principal import Actor, ActorKind
-from pausemesh.core.stored_event import Stamped
+from pausemesh.core.stored_event import Stamped, complete
 from pausemesh.core.tokens import same_hash
 
 TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
@@ -171,16 +171,13 @@ def replay(stream: Iterable[Stamped[Event]]) -> State:
         StoreCorrupt: it is empty, does not begin with its only creation, has a gap, or goes on after its end.
     """
     state: State | None = None
-    for expected, stamped in enumerate(stream, start=1):
-        if stamped.version != expected:
-            raise StoreCorrupt(f"Version {expected} of a stream is missing.")
+    for stamped in complete(stream):
         if (state is None) is not isinstance(stamped.event, Created):
             raise StoreCorrupt("A stream holds its one creation at another place than the first.")
         if state is not None and not TRANSITIONS[state.continuation.status]:
             raise StoreCorrupt("A stream goes on after its end.")
         state = evolve(state, stamped)
-    if state is None:
-        raise StoreCorrupt("A stream is empty.")
+    assert state is not None, "a whole stream has an event"
     return state
 
 

@@ -33,7 +33,7 @@ from pausemesh.core.errors import (
     StreamTooLong,
 )
 from pausemesh.core.principal import Actor
-from pausemesh.core.stored_event import Stamped
+from pausemesh.core.stored_event import Stamped, complete
 from pausemesh.core.values import JsonValue, time_to_text
 
 
@@ -180,12 +180,9 @@ def replay(stream: Iterable[Stamped[Event]]) -> Effect:
         StoreCorrupt: it is empty, does not begin with a start, or has a gap.
     """
     state: Effect | None = None
-    for expected, stamped in enumerate(stream, start=1):
-        if stamped.version != expected:
-            raise StoreCorrupt(f"Version {expected} of a stream is missing.")
+    for stamped in complete(stream):
         state = evolve(state, stamped)
-    if state is None:
-        raise StoreCorrupt("A stream is empty.")
+    assert state is not None, "a whole stream has an event"
     return state
 
 

@@ -5,7 +5,7 @@ canonical bytes, so that a payload is never serialised twice; RFC 8785 writes te
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from json.encoder import encode_basestring
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -30,6 +30,21 @@ class Stamped(Generic[EventT]):
     version: int
     at: datetime
     id: UUID
+
+
+def complete(stream: Iterable[Stamped[EventT]]) -> Iterator[Stamped[EventT]]:
+    """Yield the events of a stream that has all of them.
+
+    Raises:
+        StoreCorrupt: it is empty, or a version is missing.
+    """
+    expected = 0
+    for expected, stamped in enumerate(stream, start=1):
+        if stamped.version != expected:
+            raise StoreCorrupt(f"Version {expected} of a stream is missing.")
+        yield stamped
+    if expected == 0:
+        raise StoreCorrupt("A stream is empty.")
 
 
 def write_stored_event(noun_id: str, version: int, members: Members) -> bytes:
