@@ -13,7 +13,7 @@ from typing import Final
 import pausemesh
 from pausemesh import Role, SqliteEventStore
 from pausemesh.records import CrashPoint
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from pausemesh.testing.faults import CrashAt
 from proofs.children import Child, ChildError, Family, Line, heard, in_lanes, lines_of
 from proofs.http.check import Findings, compare

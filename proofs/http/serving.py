@@ -16,7 +16,8 @@ import pausemesh
 from pausemesh import SqliteEventStore
 from pausemesh.records import CrashPoint
 from pausemesh.server.app import PauseMeshApp, create_app
-from pausemesh.server.process import Parser, Process, listen
+from pausemesh.server.process import Process, listen
+from pausemesh.server.settings import Parser
 from pausemesh.telemetry.log import configure_log
 from proofs.children import Voice
 from proofs.clocks import AheadClock

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from pausemesh.telemetry.log import configure_log
 from tests.server.harness import Client, RunningServer
 from tests.telemetry.conftest import Lines

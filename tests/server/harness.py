@@ -18,7 +18,8 @@ import pausemesh
 from pausemesh.core.limits import CALL_SECONDS
 from pausemesh.ports import EventStore, Observer
 from pausemesh.server.app import PauseMeshApp, create_app
-from pausemesh.server.process import Parser, Process, listen
+from pausemesh.server.process import Process, listen
+from pausemesh.server.settings import Parser
 from pausemesh.service.mesh import Mesh
 from pausemesh.testing.clock import ManualClock
 from tests.server.answers import Reply, require_valid

@@ -6,7 +6,7 @@ import pytest
 
 import pausemesh
 from pausemesh.core.limits import JSON_DEPTH, JSON_KEY_CHARACTERS, JSON_VALUES, PAYLOAD_BYTES, JsonLimits
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.answers import Reply
 from tests.server.harness import Client, RunningServer
 

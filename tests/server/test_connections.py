@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from pausemesh.server import limits
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.calls import Wish
 from tests.server.harness import RunningServer
 from tests.server.test_protocols import GOOD, HOST

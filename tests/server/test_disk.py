@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.harness import RunningServer
 from tests.server.served import Served
 

@@ -10,7 +10,7 @@ import pytest
 
 import pausemesh
 from pausemesh.server import bodies
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.answers import Reply, require_problem
 from tests.server.calls import Wish
 from tests.server.harness import RunningServer

@@ -10,7 +10,7 @@ import pytest
 import pausemesh
 from pausemesh.core.limits import DUE_MAX
 from pausemesh.server import limits
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.harness import RunningServer
 from tests.stores.test_sqlite_disk import FaultyDisk
 from tests.telemetry.conftest import Lines

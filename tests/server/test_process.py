@@ -1,6 +1,7 @@
 """The process as it is started and stopped: it answers what it began, closes what it opened, and ends once."""
 
 import contextlib
+import json
 import signal
 import socket
 import threading
@@ -82,6 +83,19 @@ def test_a_signal_as_soon_as_there_is_a_store_ends_it_as_cleanly(tmp_path: Path,
 def test_whoever_is_told_of_its_port_is_let_in(tmp_path: Path) -> None:
     with Served(tmp_path) as served, served.wire() as wire:
         assert wire.send(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n").reply().status == 200
+
+
+@pytest.mark.parametrize(
+    ("trusted", "client"), [("127.0.0.1", "192.0.2.7"), ("192.0.2.1", "127.0.0.1"), ("", "127.0.0.1")]
+)
+def test_the_log_has_the_address_that_a_trusted_proxy_tells(tmp_path: Path, trusted: str, client: str) -> None:
+    words = ("--trusted-proxies", trusted) if trusted else ()
+    with Served(tmp_path, *words) as served, served.wire() as wire:
+        wire.send(b"GET /healthz HTTP/1.1\r\nX-Forwarded-For: 192.0.2.7\r\n" + HOST + b"\r\n")
+        assert wire.reply().status == 200
+        assert served.signal().wait() == 0
+        lines = [json.loads(line) for line in served.said.splitlines() if line.startswith("{")]
+        assert [line["client"] for line in lines if line.get("route") == "/healthz"] == [client]
 
 
 def test_who_waits_is_answered_when_it_stops(tmp_path: Path) -> None:

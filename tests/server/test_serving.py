@@ -11,7 +11,7 @@ import pytest
 
 import pausemesh
 from pausemesh.server import limits
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.calls import Wish
 from tests.server.harness import Client, RunningServer, Wire
 

@@ -3,15 +3,16 @@
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Final
 
-_BUCKETS: Final = 10_000
+from pausemesh.core import limits
 
 
 class MemoryRateLimiter:
     """The RateLimiter port for one process."""
 
-    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic, most_buckets: int = _BUCKETS) -> None:
+    def __init__(
+        self, *, monotonic: Callable[[], float] = time.monotonic, most_buckets: int = limits.RATE_BUCKETS
+    ) -> None:
         self._monotonic = monotonic
         self._most_buckets = most_buckets
         self._calls: OrderedDict[str, deque[float]] = OrderedDict()

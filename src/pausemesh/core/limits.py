@@ -81,6 +81,9 @@ FENCE_LEAP: Final = 1_000_000
 INTEGRITY_SECONDS: Final = 3_600.0
 """How long a look at the whole medium may take."""
 
+RATE_BUCKETS: Final = 10_000
+"""How many callers are counted apart; the one that was quiet longest is forgotten first."""
+
 CACHED_STREAMS: Final = 4_096
 CACHED_BYTES: Final = 64 * 1024 * 1024
 

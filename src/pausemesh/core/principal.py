@@ -67,6 +67,8 @@ BY_TOKEN: Final = Actor(kind=ActorKind.TOKEN)
 BY_SYSTEM: Final = Actor(kind=ActorKind.SYSTEM)
 
 _DECIDERS: Final = frozenset({Role.EDITOR, Role.ADMIN})
+_READERS_OF_ALL: Final = frozenset({Role.VIEWER, Role.EDITOR, Role.ADMIN})
+_READERS: Final = _READERS_OF_ALL | {Role.AGENT}
 _CREATORS: Final = frozenset({Role.AGENT, Role.EDITOR, Role.ADMIN})
 
 
@@ -97,6 +99,34 @@ def require_may_govern(principal: Principal, creator: Actor) -> None:
     if principal.role is Role.AGENT and creator == principal.actor():
         return
     _require(principal, _DECIDERS)
+
+
+def require_may_read_some(principal: Principal) -> None:
+    """Pass whoever may read anything: a messenger may not, and an agent only what it asked itself.
+
+    Raises:
+        Forbidden: a messenger.
+    """
+    _require(principal, _READERS)
+
+
+def require_may_read_all(principal: Principal) -> None:
+    """Pass a viewer, an editor or an admin, who may read whatever there is.
+
+    Raises:
+        Forbidden: anybody else.
+    """
+    _require(principal, _READERS_OF_ALL)
+
+
+def require_may_read(principal: Principal, created_by: str | None) -> None:
+    """Pass who may read a question that ``created_by`` asked.
+
+    Raises:
+        Forbidden: anybody else.
+    """
+    if principal.role is not Role.AGENT or created_by != principal.id:
+        require_may_read_all(principal)
 
 
 def require_admin(principal: Principal) -> None:

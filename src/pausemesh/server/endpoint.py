@@ -70,7 +70,7 @@ class Endpoint:
             key = _key_of(operation, headers)
         return Call(
             serving=self._serving,
-            mesh=self._serving.mesh_of(None if principal is None else principal.scope),
+            mesh=self._serving.of(None if principal is None else principal.scope).mesh,
             principal=principal,
             path=scope["path_params"],
             query=query,

@@ -61,6 +61,8 @@ class Exchange:
         started = time.monotonic()
         record = Record(receive, send)
         scope["pausemesh"] = record
+        if scope.get("client"):
+            record.client = str(scope["client"][0])
         metrics = self._serving.metrics
         metrics.request_started()
         self._serving.in_flight += 1
@@ -99,7 +101,7 @@ class Exchange:
 class Record:
     """What is known of a request and its answer; ``is_unread``: a body was announced and has not come whole."""
 
-    __slots__ = ("_receive", "_send", "caller", "code", "is_unread", "request_id", "route", "status")
+    __slots__ = ("_receive", "_send", "caller", "client", "code", "is_unread", "request_id", "route", "status")
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
@@ -110,6 +112,7 @@ class Record:
         self.status = 0
         self.code: str | None = None
         self.caller: dict[str, str] = {}
+        self.client = "-"
 
     async def receive(self) -> Message:
         """Pass a part of the body on."""
@@ -156,6 +159,7 @@ def _log_request(record: Record, method: str, seconds: float) -> None:
         status=record.status,
         milliseconds=round(seconds * 1_000, 3),
         code=record.code,
+        client=record.client,
         **record.caller,
     )
 

@@ -31,7 +31,7 @@ class EventStream:
 
     def __init__(self, call: Call, seq: int) -> None:
         self._call = call
-        self._channel = call.serving.channel_of(call.mesh)
+        self._channel = call.serving.of(call.mesh.scope).channel
         self._may_see = Sight(call.mesh.changes, call.known)
         self._seq = seq
         self._queue: asyncio.Queue[Told] = asyncio.Queue(limits.SUBSCRIBER_BACKLOG_EVENTS)

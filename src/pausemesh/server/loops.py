@@ -24,7 +24,7 @@ async def running_loops(serving: Serving) -> AsyncIterator[None]:
 
 
 async def _sweep(serving: Serving) -> None:
-    mesh = serving.mesh_of(None)
+    mesh = serving.of(None).mesh
     while True:
         is_more = False
         try:

@@ -7,18 +7,12 @@ from typing import Any, TypeAlias
 
 from starlette.types import Receive
 
-from pausemesh.core.errors import Forbidden
-from pausemesh.core.principal import Principal, Role
+from pausemesh.core.principal import Principal
 from pausemesh.server.answer import Sendable
 from pausemesh.server.errors import Unauthenticated
 from pausemesh.server.query import Parameter
 from pausemesh.server.serving import Serving
 from pausemesh.service.mesh import Mesh
-
-ALL_ROLES = frozenset(Role)
-READERS = ALL_ROLES - {Role.MESSENGER}
-LOOKERS = READERS - {Role.AGENT}
-WORKERS = frozenset({Role.AGENT, Role.EDITOR, Role.ADMIN})
 
 
 class KeyUse(enum.Enum):
@@ -57,14 +51,14 @@ class Call:
     confirm: Callable[[], Awaitable[None]]
     """Passes while the caller is still who it was; raises Unauthenticated else."""
 
-    def require_role(self, roles: frozenset[Role]) -> None:
-        """Pass a principal of one of the roles, and nobody in particular.
+    def require(self, rule: Callable[[Principal], None]) -> None:
+        """Pass a principal that a rule passes, and nobody in particular.
 
         Raises:
-            Forbidden: it is of another.
+            Forbidden: the rule does not pass it.
         """
-        if self.principal is not None and self.principal.role not in roles:
-            raise Forbidden
+        if self.principal is not None:
+            rule(self.principal)
 
     @property
     def known(self) -> Principal:

@@ -7,16 +7,15 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import uvicorn
 
 from pausemesh.server import limits
 from pausemesh.server.app import PauseMeshApp
 from pausemesh.server.protocols import StrictH11Protocol, StrictHttpToolsProtocol
+from pausemesh.server.settings import Parser
 from pausemesh.telemetry.log import logger
-
-Parser = Literal["httptools", "h11"]
 
 _STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 

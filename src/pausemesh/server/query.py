@@ -110,7 +110,7 @@ def read_time(value: str, path: str) -> datetime:
             return time_from_text(_to_microseconds(value))
         except ValueError:
             pass
-    raise _bad(path, "must be a UTC time like 2026-12-01T09:30:00Z")
+    raise InvalidRequest(issues=[Issue(path, "time", "must be a UTC time like 2026-12-01T09:30:00Z")])
 
 
 def _to_microseconds(value: str) -> str:

@@ -33,6 +33,14 @@ class ReadinessProbe(Protocol):
         ...
 
 
+class Served:
+    """What the requests of one scope share: its mesh, and the channel of those who follow it."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+        self.channel = Channel(mesh.changes)
+
+
 class Serving:
     """One server over one mesh."""
 
@@ -59,33 +67,21 @@ class Serving:
         self.stopping = asyncio.Event()
         self.in_flight = 0
         self.subscribers = 0
-        self._mesh = mesh
-        self._meshes: OrderedDict[str, Mesh] = OrderedDict()
-        self._channels: OrderedDict[str, Channel] = OrderedDict()
+        self._own = Served(mesh)
+        self._others: OrderedDict[str, Served] = OrderedDict()
         self._waiting: set[asyncio.Task[Any]] = set()
 
-    def mesh_of(self, scope: str | None) -> Mesh:
-        """Return the mesh of a scope; None: the one that is served."""
-        name = self._mesh.scope if scope is None else scope
-        if name == self._mesh.scope:
-            return self._mesh
-        mesh = self._meshes.get(name)
-        if mesh is None:
-            mesh = self._meshes[name] = self._mesh.in_scope(name)
-            if len(self._meshes) > limits.SCOPES_REMEMBERED:
-                self._meshes.popitem(last=False)
-        self._meshes.move_to_end(name)
-        return mesh
-
-    def channel_of(self, mesh: Mesh) -> Channel:
-        """Return the channel of a mesh's scope."""
-        channel = self._channels.get(mesh.scope)
-        if channel is None:
-            channel = self._channels[mesh.scope] = Channel(mesh.changes)
-            if len(self._channels) > limits.SCOPES_REMEMBERED:
-                self._channels.popitem(last=False)
-        self._channels.move_to_end(mesh.scope)
-        return channel
+    def of(self, scope: str | None) -> Served:
+        """Return what a scope's requests share; None: the scope of the mesh that is served."""
+        if scope is None or scope == self._own.mesh.scope:
+            return self._own
+        found = self._others.get(scope)
+        if found is None:
+            found = self._others[scope] = Served(self._own.mesh.in_scope(scope))
+            if len(self._others) > limits.SCOPES_REMEMBERED:
+                self._others.popitem(last=False)
+        self._others.move_to_end(scope)
+        return found
 
     def require_room(self) -> None:
         """Pass while not too many requests are worked on.

@@ -30,12 +30,13 @@ from pausemesh.core.errors import (
     StreamTooLong,
 )
 from pausemesh.core.issue import Issue
+from pausemesh.core.principal import Principal, require_may_create
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
 from pausemesh.records import Held, Lease
 from pausemesh.service.effects import Effects
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, claim_head
 from pausemesh.service.reads import Reads
-from pausemesh.service.requests import document_of, lease_of, object_of, worker_of
+from pausemesh.service.requests import lease_of, object_of, worker_of
 from pausemesh.service.transact import Step, Transactor
 from pausemesh.service.world import World
 
@@ -59,19 +60,23 @@ class Claims:
         worker: str | None,
         lease: timedelta,
         action: Mapping[str, JsonInput] | None = None,
+        by: Principal | None = None,
     ) -> tuple[Continuation, Lease]:
-        """Take the claim of a resumed continuation.
+        """Take the claim of a resumed continuation; ``by`` is who calls, where that is to be judged.
 
         Raises:
             ClaimHeld: another worker has it.
             ClaimDone: another worker finished; with its result.
             InvalidTransition: the question was not answered.
             ActionMismatch: ``action`` is not the one that was approved.
+            Forbidden: who calls may not go on with anything.
         """
         length, name = lease_of(lease), self._worker_of(worker)
         with self._world.rejections("claim", continuation_id):
-            wanted = None if action is None else action_of(action)
+            wanted = None if action is None else _action_of(action)
             continuation = await self._reads.inspect(continuation_id)
+            if by is not None:
+                require_may_create(by)
             require_claimable(continuation)
             if wanted is not None:
                 require_action(continuation, *wanted)
@@ -173,15 +178,14 @@ class Claims:
         self._observe_claim(lease, "open" if released else "lapsed")
         return released
 
-    async def finish(self, continuation: Continuation, lease: Lease, result: object) -> Document:
+    async def finish(self, continuation: Continuation, lease: Lease, result: Document) -> None:
         """End the claim for good, with a result that later callers are told.
 
         Raises:
             LeaseLost: it has lapsed or passed on; nothing was recorded.
             ClaimDone: this claim was finished with another result.
         """
-        document = await document_of(result, self._world.policy.json_limits)
-        finished = Finished(worker=lease.worker, fence=lease.fence, result=document)
+        finished = Finished(worker=lease.worker, fence=lease.fence, result=result)
 
         def step(state: Claim | None, _now: datetime) -> Step[Claim, Event]:
             return Step(
@@ -193,7 +197,6 @@ class Claims:
         with self._world.rejections("claim", continuation.id):
             await self._transactor.run(CLAIMS, continuation.id, step)
         self._observe_claim(lease, ClaimStatus.DONE.value)
-        return document
 
     async def fail(self, continuation: Continuation, lease: Lease, reason: str | None) -> None:
         """Record that a worker cannot go on; beyond a number of failures no more are kept.
@@ -232,12 +235,7 @@ class Claims:
         return self._world.ids.new("w") if worker is None else worker_of(worker)
 
 
-def action_of(action: object) -> tuple[str, Document]:
-    """Return the name and the arguments of an action that somebody is going to take.
-
-    Raises:
-        InvalidRequest: it is none.
-    """
+def _action_of(action: object) -> tuple[str, Document]:
     members = object_of(action, "/action")
     if members.keys() - {"name", "arguments"}:
         raise InvalidRequest(issues=[Issue("/action", "shape", "must have a name and arguments, and nothing else")])

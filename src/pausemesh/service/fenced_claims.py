@@ -13,7 +13,7 @@ from pausemesh.core.principal import Principal, require_may_create
 from pausemesh.core.values import JsonInput, check_own_id, check_text
 from pausemesh.records import Lease
 from pausemesh.service.claiming import claim_next_within
-from pausemesh.service.claims import Claims, action_of
+from pausemesh.service.claims import Claims
 from pausemesh.service.effects import Effects, effect_key_of
 from pausemesh.service.nouns import CONTINUATIONS
 from pausemesh.service.reads import Reads
@@ -56,12 +56,7 @@ class FencedClaims:
     ) -> tuple[Continuation, Lease]:
         """Take the claim of an answered question; otherwise as ``Mesh.claim``."""
         caller = principal_of(by, self._world.scope)
-        _require_words(worker, lease)
-        if action is not None:
-            action_of(action)
-        await self._reads.inspect(continuation_id)
-        _require_worker(caller)
-        return await self._claims.take(continuation_id, worker=worker, lease=lease, action=action)
+        return await self._claims.take(continuation_id, worker=worker, lease=lease, action=action, by=caller)
 
     async def take_next(
         self, queue: str, *, worker: str, lease: timedelta, timeout: float, by: Principal | None = None
@@ -69,7 +64,8 @@ class FencedClaims:
         """Take the claim of the decision that has been ready longest in a queue; None where none was in time."""
         caller = principal_of(by, self._world.scope)
         check_own_id(queue, "/queue")
-        _require_words(worker, lease)
+        worker_of(worker)
+        lease_of(lease)
         _require_worker(caller)
         return await claim_next_within(
             self._world, self._claims, self._wakeups, queue=queue, worker=worker, lease=lease, timeout=timeout
@@ -107,7 +103,7 @@ class FencedClaims:
         """End the claim for good; the same again finds it ended. Returns the continuation with its claim."""
         document = await document_of(result, self._world.policy.json_limits)
         continuation, held = await self._named(claim_id, fence, by)
-        await self._claims.finish(continuation, held, document.value)
+        await self._claims.finish(continuation, held, document)
         return await self._reads.inspect(claim_id)
 
     async def start_effect(
@@ -226,11 +222,6 @@ class FencedClaims:
         if continuation.claim is None or continuation.claim.status is not ClaimStatus.HELD:
             raise LeaseLost
         return continuation, held
-
-
-def _require_words(worker: str, lease: timedelta) -> None:
-    worker_of(worker)
-    lease_of(lease)
 
 
 def _require_worker(caller: Principal | None) -> None:

@@ -182,7 +182,8 @@ class Turn(Generic[AnswerT]):
                     await self.release()
 
     async def _finish(self, result: JsonInput) -> None:
-        await self._claims.finish(self.continuation, self._lease, result)
+        document = await document_of(result, self._world.policy.json_limits)
+        await self._claims.finish(self.continuation, self._lease, document)
         await self._end()
 
     async def _give_back(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pausemesh.core.limits import EVENTS_PER_STREAM
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.answers import Reply
 from tests.server.calls import ACTION, Givens, Wish
 from tests.server.harness import Client, RunningServer

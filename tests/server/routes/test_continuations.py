@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pausemesh.core.limits import REISSUES
-from pausemesh.server.process import Parser
+from pausemesh.server.settings import Parser
 from tests.server.answers import Reply
 from tests.server.calls import SCHEMA, Wish
 from tests.server.harness import Client, RunningServer

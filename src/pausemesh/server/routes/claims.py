@@ -14,7 +14,7 @@ from pausemesh.records import Lease
 from pausemesh.server import bodies
 from pausemesh.server.answer import Answer, continuation_members, embedded, json_answer
 from pausemesh.server.operation import Access, Call, KeyUse, Link, Operation
-from pausemesh.server.routes.continuations import require_may_read
+from pausemesh.server.routes.continuations import require_may_read_it
 
 
 async def take(call: Call) -> Answer:
@@ -122,7 +122,7 @@ async def record_outcome(call: Call) -> Answer:
 
 async def list_effects(call: Call) -> Answer:
     """Read the ledger."""
-    require_may_read(call.principal, await call.mesh.inspect(call.path["id"]))
+    require_may_read_it(call, await call.mesh.inspect(call.path["id"]))
     effects = await call.mesh.effects(call.path["id"])
     return json_answer({"effects": [ledger.effect_members(effect, embedded) for effect in effects]})
 

@@ -11,13 +11,13 @@ from pausemesh.core.document import Document
 from pausemesh.core.envelope import Continuation, Status
 from pausemesh.core.errors import Forbidden, WaitTimeout
 from pausemesh.core.limits import PAGE, PAGE_MAX
-from pausemesh.core.principal import Principal, Role
+from pausemesh.core.principal import Role, require_may_read, require_may_read_some
 from pausemesh.core.question import QuestionKind
 from pausemesh.core.values import check_foreign_id, time_to_text
 from pausemesh.server import bodies
 from pausemesh.server.answer import Answer, continuation_members, json_answer
 from pausemesh.server.headers import credential_of
-from pausemesh.server.operation import READERS, Access, Call, KeyUse, Link, Operation
+from pausemesh.server.operation import Access, Call, KeyUse, Link, Operation
 from pausemesh.server.query import Parameter, read_limit, read_one_of, read_text, read_time, read_wait
 from pausemesh.service.deciding import Outcome
 
@@ -69,7 +69,7 @@ async def list_all(call: Call) -> Answer:
         limit=query.get("limit", PAGE),
         cursor=query.get("cursor"),
     )
-    call.require_role(READERS)  # a cursor that is none was told before; none was ever given to another role
+    call.require(require_may_read_some)  # a cursor that is none was told before; none was ever given to another role
     found = [continuation_members(continuation) for continuation in page.continuations]
     return json_answer({"continuations": found, "nextCursor": page.next_cursor})
 
@@ -147,21 +147,17 @@ async def cancel(call: Call) -> Answer:
 
 async def _readable(call: Call) -> Continuation:
     continuation = await call.mesh.inspect(call.path["id"])
-    require_may_read(call.principal, continuation)
+    require_may_read_it(call, continuation)
     return continuation
 
 
-def require_may_read(principal: Principal | None, continuation: Continuation) -> None:
-    """Pass a viewer, an editor, an admin, and the agent that asked.
+def require_may_read_it(call: Call, continuation: Continuation) -> None:
+    """Pass a caller that may read a question.
 
     Raises:
-        Forbidden: anybody else.
+        Forbidden: it may not.
     """
-    if principal is None:
-        return
-    is_own = continuation.created_by == principal.id
-    if principal.role is Role.MESSENGER or (principal.role is Role.AGENT and not is_own):
-        raise Forbidden
+    call.require(lambda principal: require_may_read(principal, continuation.created_by))
 
 
 async def _decided(call: Call, seconds: float) -> Continuation | None:

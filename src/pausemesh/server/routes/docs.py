@@ -6,10 +6,11 @@ from typing import Final
 
 import msgspec
 
+from pausemesh.core.principal import require_may_read_some
 from pausemesh.server.answer import JSON, Answer
 from pausemesh.server.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from pausemesh.server.openapi import openapi_document
-from pausemesh.server.operation import READERS, Call, Operation
+from pausemesh.server.operation import Call, Operation
 
 _HTML: Final = (
     (b"content-type", b"text/html; charset=utf-8"),
@@ -30,11 +31,11 @@ def docs_operations(described: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
         return docs_page(described(), root=root, public_url=public_url).encode()
 
     async def show_document(call: Call) -> Answer:
-        call.require_role(READERS)
+        call.require(require_may_read_some)
         return Answer(status=200, body=document(call.serving.public_url), headers=(JSON,))
 
     async def show_page(call: Call) -> Answer:
-        call.require_role(READERS)
+        call.require(require_may_read_some)
         return Answer(status=200, body=page(call.root, call.serving.public_url), headers=_HTML)
 
     return (

@@ -4,9 +4,10 @@ from typing import Final
 
 from pausemesh.core.errors import InvalidCursor, InvalidRequest
 from pausemesh.core.issue import Issue
+from pausemesh.core.principal import require_may_read_some
 from pausemesh.server.errors import EventsGone
 from pausemesh.server.live import EventStream
-from pausemesh.server.operation import READERS, Access, Call, Operation
+from pausemesh.server.operation import Access, Call, Operation
 from pausemesh.server.query import Parameter, read_text
 
 _MEDIA_TYPE: Final = "text/event-stream"
@@ -17,7 +18,7 @@ async def follow(call: Call) -> EventStream:
     position = _position_of(call)
     changes = call.mesh.changes
     seq = None if position is None else changes.seq_of(position)
-    call.require_role(READERS)
+    call.require(require_may_read_some)
     latest = await changes.latest()
     if seq is None:
         seq = latest

@@ -4,9 +4,10 @@ import asyncio
 from typing import Final
 
 from pausemesh.core.error_base import PauseMeshError
+from pausemesh.core.principal import require_may_read_all
 from pausemesh.server import bodies, limits
 from pausemesh.server.answer import Answer, json_answer
-from pausemesh.server.operation import LOOKERS, Access, Call, Operation
+from pausemesh.server.operation import Access, Call, Operation
 
 
 async def alive(_call: Call) -> Answer:
@@ -29,7 +30,7 @@ async def ready(call: Call) -> Answer:
 
 async def metrics(call: Call) -> Answer:
     """Show the counts, which are those of all scopes."""
-    call.require_role(LOOKERS)
+    call.require(require_may_read_all)
     body, media_type = call.serving.metrics.render()
     return Answer(status=200, body=body, headers=((b"content-type", media_type.encode()),))
 
