@@ -117,16 +117,38 @@ def test_an_unknown_key_is_not_found(run: Run, database: Path) -> None:
     assert run("keys", "revoke", "k_unknown", "--json").problem["code"] == "NOT_FOUND"
 
 
-@pytest.mark.parametrize("words", [("keys", "list"), ("keys", "revoke", "k_1"), ("inbox",), ("show", "q_1")])
-def test_only_making_a_key_makes_a_database(run: Run, database: Path, words: tuple[str, ...]) -> None:
-    done = run(*words)
+OF_A_DATABASE_THAT_IS_THERE = (
+    "keys list",
+    "keys revoke k_1",
+    "inbox",
+    "show q_1",
+    "answer q_1 --json 1",
+    "cancel q_1",
+    "verify",
+    "rebuild",
+)
+
+
+@pytest.mark.parametrize("words", OF_A_DATABASE_THAT_IS_THERE)
+def test_only_making_a_key_makes_a_database(run: Run, database: Path, words: str) -> None:
+    done = run(*words.split())
     assert (done.code, done.out) == (7, "")
     assert str(database) in done.err
     assert not database.exists()
+
+
+@pytest.mark.parametrize("words", OF_A_DATABASE_THAT_IS_THERE)
+def test_only_making_a_key_makes_a_database_of_an_empty_file(run: Run, database: Path, words: str) -> None:
+    database.touch()
+    done = run(*words.split())
+    assert (done.code, done.out) == (7, "")
+    assert "SCHEMA_MISSING" in done.err
+    assert database.read_bytes() == b""
+    assert run("keys", "create", "--role", "agent").code == 0
 
 
 def test_a_folder_that_cannot_be_made_is_named(run: Run, folder: Path) -> None:
     (folder / "file").touch()
     done = run("keys", "create", "--role", "agent", "--database-path", "file/q.db")
     assert (done.code, done.out) == (7, "")
-    assert "The folder file cannot be made" in done.err
+    assert "The folder cannot be made" in done.err

@@ -17,6 +17,7 @@ from pausemesh import (
 )
 from pausemesh import open as open_mesh
 from pausemesh.cli.health import Check, fail, ok, warn
+from pausemesh.cli.place import open_store
 
 _OVERDUE: Final = timedelta(seconds=60)
 """A server records an expiry within 15 seconds."""
@@ -33,7 +34,7 @@ async def checks_of_database(path: Path, *, needs_keys: bool) -> list[Check]:
     ``needs_keys``: the settings let others than this machine reach the server.
     """
     try:
-        store = await SqliteEventStore.open(path, SystemClock(), create=False)
+        store = await open_store(path)
     except StoreError as error:
         return [_refusal(error)]
     checks: list[Check] = []

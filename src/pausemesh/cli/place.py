@@ -1,5 +1,6 @@
 """Where the questions and the keys are: the flags and the environment that say so, read here and nowhere else."""
 
+import asyncio
 import contextlib
 import dataclasses
 import os
@@ -11,7 +12,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from pausemesh import BlockingMesh, InvalidRequest, StoreUnavailable, open_sync
+from pausemesh import BlockingMesh, InvalidRequest, SqliteEventStore, StoreUnavailable, SystemClock, open_sync
 from pausemesh.cli.configuration import CONFIG_PATH
 from pausemesh.cli.local_questions import LocalQuestions, local_principal
 from pausemesh.cli.plain_text import plain
@@ -71,23 +72,33 @@ def open_questions(place: Place) -> Iterator[Questions]:
 
 @contextlib.contextmanager
 def open_database(path: Path, scope: str, *, create: bool) -> Iterator[BlockingMesh]:
-    """Open a database of this machine, for the length of a block; ``create`` makes it, and the folder it is in.
+    """Open a database of this machine, for the length of a block; otherwise as ``open_store``."""
+    store = asyncio.run(open_store(path, create=create))
+    try:
+        with open_sync(store, scope=scope) as mesh:
+            yield mesh
+    finally:
+        asyncio.run(store.close())
+
+
+async def open_store(path: Path, *, create: bool = False) -> SqliteEventStore:
+    """Open a database of this machine; ``create`` makes it with its folder, or brings an older one up to date.
 
     Raises:
         StoreUnavailable: it is not there, or cannot be opened.
+        StoreCorrupt, StoreUnsafe, SchemaError: it cannot be used, or is one to be made or brought up to date.
     """
-    if create:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreUnavailable(f"The folder {path.parent} cannot be made: {error.strerror}.") from None
-    elif not path.exists():
+    if not create:
+        _require_there(path)
+    return await SqliteEventStore.open(path, SystemClock(), create=create)
+
+
+def _require_there(path: Path) -> None:
+    if not path.exists():
         raise StoreUnavailable(
-            f"There is no database at {path}. Name one with --database-path or {DATABASE_PATH}, or a server with "
-            f"{URL} and {API_KEY}."
+            f"There is no database at {path}. Name one with --database-path or {DATABASE_PATH}; the questions of a "
+            f"server are named by {URL} and {API_KEY}."
         )
-    with open_sync(path, scope=scope) as mesh:
-        yield mesh
 
 
 def database_path(given: Path | None) -> Path:

@@ -11,10 +11,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from pausemesh import Finding, Flaw, Mesh, SqliteEventStore, StoreUnavailable, SystemClock
+from pausemesh import Finding, Flaw, Mesh
 from pausemesh import open as open_mesh
-from pausemesh.cli.place import DATABASE_PATH
 from pausemesh.cli.place import database_path as database_path_of
+from pausemesh.cli.place import open_store
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.terminal import shown
 from pausemesh.core.values import JsonValue
@@ -48,20 +48,12 @@ FLAWS: Final[Mapping[Flaw, str]] = MappingProxyType(
 
 
 def on_database(given: Path | None, work: Callable[[Mesh], Awaitable[ResultT]]) -> ResultT:
-    """Do something with a database that is there; none is made.
-
-    Raises:
-        StoreUnavailable: there is none, or it cannot be opened.
-        StoreCorrupt, StoreUnsafe, SchemaError: it cannot be used.
-    """
-    path = database_path_of(given)
-    if not path.exists():
-        raise StoreUnavailable(f"There is no database at {path}. Name one with --database-path or {DATABASE_PATH}.")
-    return asyncio.run(_on_database(path, work))
+    """Do something with a database that is there; none is made, as ``open_store`` says."""
+    return asyncio.run(_on_database(database_path_of(given), work))
 
 
 async def _on_database(path: Path, work: Callable[[Mesh], Awaitable[ResultT]]) -> ResultT:
-    store = await SqliteEventStore.open(path, SystemClock(), create=False)
+    store = await open_store(path)
     try:
         async with open_mesh(store) as mesh:
             return await work(mesh)
