@@ -15,7 +15,12 @@ COMMAND = f"{sys.executable} -m pausemesh"
 
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+        ["bash", "-c", line],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environment},
     )
 
 
@@ -76,13 +81,22 @@ def test_what_only_reads_and_cannot_say_what_is_unavailable(database: Path, word
 
 
 @pytest.mark.parametrize("to", ["> /dev/full", ">&-"])
-def test_no_key_is_made_that_nobody_could_see(database: Path, to: str) -> None:
+@pytest.mark.parametrize("words", ["keys create --role admin", "dev --port 0"])
+def test_no_key_is_made_that_nobody_could_see(database: Path, words: str, to: str) -> None:
     ask(database)
-    done = unheard("keys create --role admin", to)
+    done = unheard(words, to)
     assert (done.returncode, done.stderr.count("\n")) == (7, 1)
     assert "nothing was changed" in done.stderr
     with pausemesh.open_sync(database) as mesh:
         assert mesh.keys() == ()
+
+
+def test_a_standard_input_that_is_closed_is_empty(database: Path) -> None:
+    asked = ask(database)
+    for words, code in (("--json -", "INVALID_JSON"), ("", "INVALID_REQUEST")):
+        done = shell(f"{COMMAND} answer {asked.continuation.id} {words} <&-")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert code in done.stderr
 
 
 def test_a_refusal_that_cannot_be_told_keeps_its_code(database: Path) -> None:

@@ -52,3 +52,8 @@ def test_a_wrong_setting_stops_the_start(
     assert said in told
     assert "Traceback" not in told
     assert "secret" not in told
+
+
+def test_only_what_listening_failed_for_is_told_as_that(tmp_path: Path) -> None:
+    ended = start(tmp_path, "--port", "0", "--port-file", "none/port")
+    assert (ended.returncode, ended.stderr) == (1, "pausemesh: [Errno 2] No such file or directory: 'none/port'\n")

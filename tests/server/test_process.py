@@ -4,6 +4,7 @@ import contextlib
 import json
 import signal
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -130,10 +131,19 @@ def test_the_next_process_finds_what_the_last_one_acknowledged(tmp_path: Path) -
         assert again.body.replace(b"true", b"false") == outcome.body
 
 
+@pytest.mark.parametrize("to", [">&-", "<&- >&-", "<&- >&- 2>&-", "> /dev/full", "> /dev/full 2>&1"])
+def test_one_whose_streams_are_closed_or_full_serves_and_stops_as_cleanly(tmp_path: Path, to: str) -> None:
+    launcher = ("bash", "-c", f'exec "$@" {to}', "bash", sys.executable, "-m", "pausemesh")
+    with Served(tmp_path, launcher=launcher) as served, served.client() as client:
+        client.ask()
+        assert served.signal().wait() == 0
+        assert served.leftovers == []
+
+
 def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
     with Served(tmp_path) as served, Served(tmp_path, port=served.port) as second:
         assert second.wait() == 1
-        assert "cannot listen" in second.said
+        assert f"cannot listen on 127.0.0.1 port {served.port}: Address already in use" in second.said
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])

@@ -14,7 +14,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from pausemesh.adapters.clock import SystemClock
-from pausemesh.cli.terminal import is_closed
+from pausemesh.cli.ending import require_output
+from pausemesh.cli.exit_codes import Exit
+from pausemesh.cli.refusal import Refused
+from pausemesh.cli.terminal import let_go
 from pausemesh.core.error_base import PauseMeshError
 from pausemesh.core.principal import Role
 from pausemesh.opening import open as open_mesh
@@ -28,8 +31,6 @@ from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.telemetry.log import LogObserver, configure_log
 from pausemesh.telemetry.metrics import Metrics
 from pausemesh.telemetry.observers import Observers
-
-_REFUSED = 1
 
 
 def serve(settings: Settings | None = None, *, port_file: Annotated[Path | None, Parameter(show=False)] = None) -> int:
@@ -50,9 +51,12 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
         _refuse_what_is_not_there()
         with StopSignals() as signals, asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(settings, signals, port_file=port_file, is_dev=is_dev))
+    except Refused as refusal:
+        print(f"pausemesh: {refusal}", file=sys.stderr)
+        return int(refusal.exit)
     except (SettingsError, PauseMeshError, OSError) as error:
-        print(f"pausemesh: {_line_of(error)}", file=sys.stderr)
-        return _REFUSED
+        print(f"pausemesh: {error}", file=sys.stderr)
+        return int(Exit.USAGE)
     finally:
         end_log()
     return 0
@@ -61,7 +65,8 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
 async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | None, is_dev: bool) -> None:
     metrics = Metrics(paths())
     async with _store(settings) as store:
-        opening = open_mesh(store, policy=settings.policy(), observer=_observer(settings, metrics), clock=SystemClock())
+        policy = settings.policy()
+        opening = open_mesh(store, policy=policy, observer=_observer(settings, metrics), clock=SystemClock())
         async with opening as mesh:
             if is_dev:
                 await _show_key(mesh)
@@ -74,16 +79,24 @@ async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | 
                 mesh,
                 readiness_probe=store,
                 metrics=metrics,
-                json_limits=settings.policy().json_limits,
+                json_limits=policy.json_limits,
                 mutations_per_minute=settings.mutations_per_minute,
                 is_loopback=settings.is_loopback,
                 public_url=settings.public_url,
             )
-            with contextlib.closing(listen(settings.host, settings.port)) as bound:
+            with contextlib.closing(_listen(settings)) as bound:
                 process = Process(app, parser=settings.parser, trusted_proxies=settings.trusted_proxies)
                 signals.stop(process)
                 _announce(bound, port_file)
                 await process.serve([bound])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    try:
+        return listen(settings.host, settings.port)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no name of a host"
+        raise SettingsError(f"cannot listen on {settings.host} port {settings.port}: {reason}") from None
 
 
 def _observer(settings: Settings, metrics: Metrics) -> Observer:
@@ -106,10 +119,15 @@ async def _store(settings: Settings) -> AsyncIterator[SqliteEventStore | MemoryE
 
 
 async def _show_key(mesh: Mesh) -> None:
-    """Make an admin's key where none exists, and print it: it is seen here and never again."""
+    """Make an admin's key where none exists, and print it: it is seen here and never again.
+
+    Raises:
+        Refused: nobody could see it.
+    """
     if await mesh.has_keys():
         _say("An API key exists already; `pausemesh keys create --role admin` makes another.")
         return
+    require_output()
     created = await mesh.create_key(role=Role.ADMIN, label="pausemesh dev")
     _say(f"API key (admin), shown once: {created.text}")
 
@@ -122,8 +140,10 @@ def _say(line: str) -> None:
 def _announce(bound: socket.socket, port_file: Path | None) -> None:
     host, port = bound.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
-    if not is_closed(sys.stdout):
+    try:
         _say(f"PauseMesh listens on http://{name}:{port}")
+    except OSError:  # whoever reads its output no more may still want it to serve
+        let_go(sys.stdout)
     if port_file is not None:
         port_file.write_text(str(port), encoding="ascii")
 
@@ -131,12 +151,6 @@ def _announce(bound: socket.socket, port_file: Path | None) -> None:
 def _refuse_what_is_not_there() -> None:
     if os.environ.get("PAUSEMESH_DATABASE_URL"):
         raise SettingsError("PAUSEMESH_DATABASE_URL: this release keeps its data in SQLite alone")
-
-
-def _line_of(error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, PauseMeshError):
-        return f"cannot listen: {os.strerror(error.errno)}" if error.errno else "cannot listen"
-    return str(error)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -16,6 +16,7 @@ from pausemesh.core.values import JsonValue
 
 PLAIN_WIDTH: Final = 100
 _BAR: Final = "│ "
+_STANDARD_STREAMS: Final = 3
 
 
 class PipeConsole(Console):
@@ -71,8 +72,16 @@ def let_go(stream: TextIO) -> None:
 def prepare_streams() -> None:
     """Let what the streams' encoding cannot write appear as an escape, instead of ending the command.
 
-    A standard output that this process did not get refuses what is written; a standard error takes it to nowhere.
+    A standard output that this process did not get refuses what is written; a standard error takes it to nowhere, and
+    a standard input is empty. Their descriptors are occupied, so that no file and no connection gets their numbers.
     """
+    for number in range(_STANDARD_STREAMS):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - it is open until the exit
     if sys.stdout is None:
         sys.stdout = cast("TextIO", _Closed())
     if sys.stderr is None:
