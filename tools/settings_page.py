@@ -11,8 +11,9 @@ from pausemesh.server.settings import ENVIRONMENT_PREFIX, Settings
 _HEAD: Final = """# Settings
 
 Of `pausemesh serve` and `pausemesh dev`. Each is a flag, an environment variable and an entry of the TOML file that
-`PAUSEMESH_CONFIG_PATH` names; a flag wins over the environment, and that over the file. An unknown entry of the file, a
-number that is none, or a value out of its range stops the start with one line. `.env.example` lists them all.
+`PAUSEMESH_CONFIG_PATH` names; a flag wins over the environment, and that over the file. An entry of the file or
+a variable `PAUSEMESH_…` that is unknown, a number that is none, or a value out of its range stops the start with one
+line. `.env.example` lists them all.
 
 | variable | flag | entry | default | what it is |
 |---|---|---|---|---|

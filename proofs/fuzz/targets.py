@@ -29,7 +29,7 @@ from proofs.fuzz.connection import same_whatever_cuts
 
 _LIMITS: Final = JsonLimits()
 _BODY_LIMITS: Final = limits_of_body(_LIMITS)
-_KEY: Final = b"k" * 32
+_KEYS: Final = (b"k" * 32,)
 _LISTING: Final[JsonValue] = ["default", "pending", None]
 _SHAPES: Final = [operation.takes for operation in OPERATIONS if operation.takes is not None]
 _PARAMETERS: Final = [operation.parameters for operation in OPERATIONS if operation.parameters]
@@ -103,10 +103,10 @@ def attempt_body(data: bytes) -> None:
 def attempt_cursor(data: bytes) -> None:
     """Only what was written is read: every other text is refused."""
     try:
-        position = read_cursor(_KEY, _LISTING, data.decode("latin-1"))
+        position = read_cursor(_KEYS, _LISTING, data.decode("latin-1"))
     except InvalidCursor:
         return
-    assert write_cursor(_KEY, _LISTING, position).encode() == data
+    assert write_cursor(_KEYS, _LISTING, position).encode() == data
 
 
 def attempt_schema(data: bytes) -> None:
@@ -126,6 +126,6 @@ TARGETS: Final[dict[str, Target]] = {
     "headers": Target(attempt_headers, seeds.HEADERS),
     "query": Target(attempt_query, seeds.QUERIES),
     "body": Target(attempt_body, (*seeds.BODIES, *seeds.JSON)),
-    "cursor": Target(attempt_cursor, (write_cursor(_KEY, _LISTING, [1, "q_1"]).encode(), b"", b"AAAA")),
+    "cursor": Target(attempt_cursor, (write_cursor(_KEYS, _LISTING, [1, "q_1"]).encode(), b"", b"AAAA")),
     "schema": Target(attempt_schema, seeds.SCHEMAS),
 }

@@ -100,11 +100,11 @@ def test_times_do_not_depend_on_where_the_process_runs(monkeypatch: pytest.Monke
 
 def test_a_cursor_has_at_most_2048_characters() -> None:
     longest = "x" * 1_518
-    cursor = write_cursor(b"k", ["default"], longest)
+    cursor = write_cursor([b"k"], ["default"], longest)
     assert len(cursor) == 2_048
-    assert read_cursor(b"k", ["default"], cursor) == longest
+    assert read_cursor([b"k"], ["default"], cursor) == longest
     with pytest.raises(InvalidCursor):
-        read_cursor(b"k", ["default"], write_cursor(b"k", ["default"], longest + "x"))
+        read_cursor([b"k"], ["default"], write_cursor([b"k"], ["default"], longest + "x"))
 
 
 def test_a_document_is_made_within_the_limits_given() -> None:
@@ -171,22 +171,22 @@ POSITIONS = st.none() | st.integers(0, 10**9) | st.lists(TEXTS, max_size=3)
 
 @for_all(POSITIONS)
 def test_a_cursor_gives_its_position_back(position: object) -> None:
-    assert read_cursor(b"k", ["default"], write_cursor(b"k", ["default"], position)) == position  # type: ignore[arg-type]
+    assert read_cursor([b"k"], ["default"], write_cursor([b"k"], ["default"], position)) == position  # type: ignore[arg-type]
 
 
 @for_all(st.data())
 def test_one_changed_character_makes_a_cursor_invalid(data: st.DataObject) -> None:
-    cursor = write_cursor(b"k", ["default"], [1, "q_1"])
+    cursor = write_cursor([b"k"], ["default"], [1, "q_1"])
     place = data.draw(st.integers(0, len(cursor) - 1))
     character = data.draw(st.sampled_from(TOKEN_CHARACTERS + "-_=. é"))
     changed = cursor[:place] + character + cursor[place + 1 :]
     if changed != cursor:
         with pytest.raises(InvalidCursor):
-            read_cursor(b"k", ["default"], changed)
+            read_cursor([b"k"], ["default"], changed)
 
 
 def test_a_cursor_has_one_spelling() -> None:
-    cursor = write_cursor(b"k", ["default"], 1)
+    cursor = write_cursor([b"k"], ["default"], 1)
     assert len(cursor) % 4 == 3
     spare = {character: cursor[:-1] + character for character in TOKEN_CHARACTERS}
     decoded = base64.urlsafe_b64decode(cursor + "=")
@@ -195,21 +195,27 @@ def test_a_cursor_has_one_spelling() -> None:
     for other in same:
         if other != cursor:
             with pytest.raises(InvalidCursor):
-                read_cursor(b"k", ["default"], other)
+                read_cursor([b"k"], ["default"], other)
 
 
 @pytest.mark.parametrize("bad", ["", "x", "=", "A" * 22, "A" * 2_048, "A" * 2_049, 5, None])
 def test_what_was_never_issued_is_no_cursor(bad: object) -> None:
     with pytest.raises(InvalidCursor):
-        read_cursor(b"k", ["default"], bad)  # type: ignore[arg-type]
+        read_cursor([b"k"], ["default"], bad)  # type: ignore[arg-type]
 
 
 def test_a_cursor_belongs_to_its_list_and_its_key() -> None:
-    cursor = write_cursor(b"k", ["default"], 1)
+    cursor = write_cursor([b"k"], ["default"], 1)
     others: list[tuple[bytes, JsonValue]] = [(b"k", ["other"]), (b"l", ["default"])]
     for key, listing in others:
         with pytest.raises(InvalidCursor):
-            read_cursor(key, listing, cursor)
+            read_cursor([key], listing, cursor)
+
+
+def test_the_first_key_signs_a_cursor_and_all_are_accepted() -> None:
+    listing: JsonValue = ["default"]
+    assert write_cursor([b"new", b"old"], listing, 1) == write_cursor([b"new"], listing, 1)
+    assert read_cursor([b"new", b"old"], listing, write_cursor([b"old"], listing, 1)) == 1
 
 
 def allowed(check: object, role: Role, *more: object) -> bool:
@@ -310,7 +316,7 @@ def test_a_forged_cursor_with_a_body_that_is_no_json_is_invalid() -> None:
         tag = hmac.digest(b"k", canonical_bytes(listing) + b"\n" + body, hashlib.sha256)[:16]
         forged = base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
         with pytest.raises(InvalidCursor):
-            read_cursor(b"k", listing, forged)
+            read_cursor([b"k"], listing, forged)
 
 
 def test_an_event_remembers_an_agent_as_an_agent_and_a_person_as_an_operator() -> None:
@@ -327,6 +333,9 @@ def test_a_policy_has_a_positive_lifetime_within_its_maximum() -> None:
     for lifetime, most in ((timedelta(0), day), (-day, day), (2 * day, day), (day, timedelta.max)):
         with pytest.raises(ValueError, match="lifetime"):
             Policy(lifetime=lifetime, max_lifetime=most)
+    for keys in ((), b"key", ("key",)):
+        with pytest.raises(ValueError, match="cursor_keys"):
+            Policy(cursor_keys=keys)  # type: ignore[arg-type]
     assert "pausemesh-cursor" not in repr(Policy())
 
 

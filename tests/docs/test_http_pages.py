@@ -4,14 +4,17 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pausemesh
 from tests.server.follower import Follower
-from tests.server.harness import Client, RunningServer
+from tests.server.harness import SECONDS, Client, RunningServer
+from tests.server.served import Served, key_of
 
 HOWTO = Path(__file__).resolve().parents[2] / "docs" / "howto"
 BLOCK = re.compile(r"^```(bash|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -86,12 +89,14 @@ def following(words: list[str], client: Client, **more: str) -> subprocess.Popen
 
 
 def told(program: subprocess.Popen[str], wanted: str) -> str:
-    """Read what it prints up to a line that has what is wanted, and return that line."""
+    """Read what it prints up to a line that has what is wanted, and return that line; it is ended where none comes."""
     assert program.stdout is not None
-    for line in program.stdout:
-        if wanted in line:
-            return line
-    raise AssertionError(wanted)
+    patience = threading.Timer(SECONDS, program.kill)
+    patience.start()
+    try:
+        return next(line for line in program.stdout if wanted in line)
+    finally:
+        patience.cancel()
 
 
 def test_curl_follows_and_goes_on_at_a_position(agent: Client, started: list[subprocess.Popen[str]]) -> None:
@@ -118,6 +123,24 @@ def test_javascript_goes_on_at_a_position(agent: Client, started: list[subproces
     after = agent.ask()["continuation"]["continuationId"]
     started.append(following(["node", str(tmp_path / "follow.js")], agent, POSITION=position))
     assert after in told(started[0], "q_")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
+def test_javascript_misses_nothing_where_a_server_starts_anew_before_anything_happened(
+    started: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    _, follow = blocks("follow-live.md", "js")
+    (tmp_path / "follow.js").write_text(follow + FOLLOW, encoding="utf-8")
+    with Served(tmp_path) as served, served.client(key_of(served.database)) as admin:
+        started.append(following(["node", str(tmp_path / "follow.js")], admin))
+        assert served.until(lambda: "pausemesh_live_subscribers 1.0\n" in admin.get("/metrics").body.decode())
+        with Follower(admin.port, admin.key or "") as later:
+            later.begin()
+        assert served.signal().wait() == 0
+        with pausemesh.open_sync(served.database) as mesh:
+            meanwhile = mesh.create(payload="?").continuation.id
+        with Served(tmp_path, port=admin.port):
+            assert meanwhile in told(started[0], "q_")
 
 
 def test_an_admin_settles_a_doubt(server: RunningServer, agent: Client, tmp_path: Path) -> None:

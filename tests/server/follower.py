@@ -52,6 +52,10 @@ class Follower:
         self.answer.close()
         self._http.close()
 
+    def begin(self) -> None:
+        """Wait until it is told where it begins."""
+        assert next(self._lines).startswith("id: ")
+
     def __iter__(self) -> Iterator[Seen]:
         position = ""
         for line in self._lines:

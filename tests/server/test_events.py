@@ -112,8 +112,8 @@ def test_a_position_of_another_scope_or_with_one_character_changed_is_no_positio
 
 
 def test_a_position_beyond_the_log_is_gone(server: RunningServer, viewer: Client) -> None:
-    key = server.mesh._world.policy.cursor_key  # noqa: SLF001 - only its owner can make such a position
-    ahead = cursor.write_cursor(key, ["changes-v1", "default"], server.last_seq + 1)
+    keys = server.mesh._world.policy.cursor_keys  # noqa: SLF001 - only its owner can make such a position
+    ahead = cursor.write_cursor(keys, ["changes-v1", "default"], server.last_seq + 1)
     assert viewer.get(f"/v1/events?after={ahead}").outcome == (410, "EVENTS_GONE")
 
 

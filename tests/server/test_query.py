@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 import pausemesh
+from pausemesh.server.settings import Settings
 from tests.server.harness import Client, RunningServer
 
 LIST = "/v1/continuations"
@@ -127,9 +128,38 @@ class TestCursors:
         cursor = editor.get(f"{LIST}?limit=1").json["nextCursor"]
         with RunningServer() as replica, replica.client("editor") as client:
             assert client.get(f"{LIST}?limit=1&cursor={cursor}").status == 200
-        policy = pausemesh.Policy(cursor_key=b"another" * 6)
+        policy = pausemesh.Policy(cursor_keys=(b"another" * 6,))
         with RunningServer(policy=policy) as other, other.client("editor") as client:
             assert client.get(f"{LIST}?limit=1&cursor={cursor}").code == "INVALID_CURSOR"
+
+    def test_a_new_secret_before_the_old_one_lets_clients_go_on_until_the_old_one_is_left_out(self) -> None:
+        old, new = "a" * 32, "b" * 32
+        with serving(old) as first:
+            of_old = issued(first)
+        with serving(f"{new},{old}") as both:
+            assert outcomes(both, *of_old) == [(200, None), (410, "EVENTS_GONE")]
+            of_new = issued(both)
+        with serving(new) as last:
+            assert outcomes(last, *of_old) == [(400, "INVALID_CURSOR")] * 2
+            assert outcomes(last, *of_new) == [(200, None), (410, "EVENTS_GONE")]
+
+
+def serving(secrets: str) -> RunningServer:
+    return RunningServer(policy=Settings(secret_keys=secrets).policy())
+
+
+def issued(server: RunningServer) -> tuple[str, str]:
+    """Return a list's cursor, and a stream's position that lies ahead of every log here."""
+    with server.client("editor") as client:
+        for _ in range(2):
+            client.ask()
+        return client.get(f"{LIST}?limit=1").json["nextCursor"], server.mesh.changes.position_of(1_000)
+
+
+def outcomes(server: RunningServer, cursor: str, position: str) -> list[tuple[int, str | None]]:
+    with server.client("editor") as client:
+        listed, followed = client.get(f"{LIST}?limit=1&cursor={cursor}"), client.get(f"/v1/events?after={position}")
+        return [(listed.status, listed.json.get("code")), followed.outcome]
 
 
 def test_an_agent_lists_its_own_and_filters_narrow(server: RunningServer) -> None:

@@ -56,7 +56,7 @@ def test_the_policy_is_what_the_settings_say(tmp_path: Path) -> None:
     policy = settings.policy()
     assert (policy.lifetime, policy.max_lifetime) == (timedelta(seconds=60), timedelta(seconds=120))
     assert policy.json_limits.max_bytes == 2_048
-    assert policy.cursor_key == settings.secrets()[0].encode()
+    assert policy.cursor_keys == (settings.secrets()[0].encode(),)
 
 
 def test_a_secret_is_made_once_beside_the_database_for_its_owner_alone(tmp_path: Path) -> None:

@@ -472,7 +472,7 @@ async def test_a_cursor_made_by_somebody_who_knows_the_key_still_needs_a_positio
     listing = Filters(
         status=Status(filters["status"]) if "status" in filters else None, correlation_id=filters.get("correlation_id")
     )
-    forged = write_cursor(pausemesh.Policy().cursor_key, listing.as_json("default"), position)
+    forged = write_cursor(pausemesh.Policy().cursor_keys, listing.as_json("default"), position)
     with pytest.raises(pausemesh.InvalidCursor):
         await mesh.list(cursor=forged, **filters)  # type: ignore[arg-type]
 

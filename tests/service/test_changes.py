@@ -73,9 +73,9 @@ async def test_a_position_is_only_this_scopes(mesh: Mesh) -> None:
     assert mesh.changes.seq_of(position) == 7
     with pytest.raises(pausemesh.InvalidCursor):
         mesh.in_scope("elsewhere").changes.seq_of(position)
-    key = mesh._world.policy.cursor_key  # noqa: SLF001 - only its owner can make such a position
+    keys = mesh._world.policy.cursor_keys  # noqa: SLF001 - only its owner can make such a position
     with pytest.raises(pausemesh.InvalidCursor):
-        mesh.changes.seq_of(write_cursor(key, ["changes-v1", "default"], "7"))
+        mesh.changes.seq_of(write_cursor(keys, ["changes-v1", "default"], "7"))
 
 
 async def test_a_long_log_is_told_batch_by_batch(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,10 @@ class Settings:
     ] = limits.MUTATIONS_PER_MINUTE
     secret_keys: Annotated[
         str | None,
-        Parameter(help="Secrets for cursors, newest first, by commas; made beside the database where left out."),
+        Parameter(
+            help="Secrets for cursors and positions, by commas: the first signs, all are accepted; "
+            "made beside the database where left out."
+        ),
     ] = None
     secret_keys_file: Annotated[str | None, Parameter(help="File that holds the secrets instead.")] = None
     public_url: Annotated[str | None, Parameter(help="Where clients reach this server, for /openapi.json.")] = None
@@ -126,7 +129,7 @@ class Settings:
             lifetime=timedelta(seconds=self.lifetime_seconds),
             max_lifetime=timedelta(seconds=self.max_lifetime_seconds),
             json_limits=JsonLimits(max_bytes=self.max_payload_bytes),
-            cursor_key=self.secrets()[0].encode(),
+            cursor_keys=tuple(secret.encode() for secret in self.secrets()),
         )
 
     def secrets(self) -> tuple[str, ...]:

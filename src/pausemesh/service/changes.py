@@ -60,7 +60,7 @@ class Changes:
 
     def position_of(self, seq: int) -> str:
         """Return a seq as opaque text that nobody can forge or carry to another scope."""
-        return write_cursor(self._world.policy.cursor_key, self._listing, seq)
+        return write_cursor(self._world.policy.cursor_keys, self._listing, seq)
 
     def seq_of(self, position: str) -> int:
         """Return the seq again.
@@ -68,7 +68,7 @@ class Changes:
         Raises:
             InvalidCursor: it is not a position of this scope.
         """
-        seq = read_cursor(self._world.policy.cursor_key, self._listing, position)
+        seq = read_cursor(self._world.policy.cursor_keys, self._listing, position)
         if type(seq) is not int:
             raise InvalidCursor
         return seq

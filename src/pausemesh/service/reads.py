@@ -90,21 +90,21 @@ class Reads:
         """Return the continuations that the filters admit, a page of them."""
         wanted = page_limit_of(limit)
         listing = filters.as_json(self._world.scope)
-        key = self._world.policy.cursor_key
-        position = None if cursor is None else read_cursor(key, listing, cursor)
+        keys = self._world.policy.cursor_keys
+        position = None if cursor is None else read_cursor(keys, listing, cursor)
         found: list[Continuation] = []
         looked_at, most = 0, _LOOKED_AT_PER_ROW * (wanted + 1)
         async for place, streams in self._windows(filters, position, wanted + 1):
             for at, stream in zip(place, streams, strict=True):
                 if len(found) == wanted:
-                    return Page(continuations=tuple(found), next_cursor=write_cursor(key, listing, position))
+                    return Page(continuations=tuple(found), next_cursor=write_cursor(keys, listing, position))
                 continuation = await self._readable(stream)
                 if continuation is not None and filters.admit(continuation):
                     found.append(continuation)
                 position = at
             looked_at += len(streams)
             if looked_at >= most:
-                return Page(continuations=tuple(found), next_cursor=write_cursor(key, listing, position))
+                return Page(continuations=tuple(found), next_cursor=write_cursor(keys, listing, position))
         return Page(continuations=tuple(found), next_cursor=None)
 
     async def _stream(self, continuation_id: str) -> Stream:

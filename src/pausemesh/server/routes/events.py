@@ -45,8 +45,8 @@ OPERATIONS: Final = (
         name="followEvents",
         summary="Follow what happens, as server-sent events",
         about="Unnamed events with `{id, noun, nounId, version, status}`; `id:` is a position to come back to, as "
-        "`Last-Event-ID` or `?after=`, without a gap. A client a thousand events behind is sent away. An agent sees "
-        "what is about its own questions.",
+        "`Last-Event-ID` or `?after=`, without a gap; the first `id:` is without data, and is where the stream begins. "
+        "A client a thousand events behind is sent away. An agent sees what is about its own questions.",
         tag="Live",
         handle=follow,
         access=Access.KEYED,
