@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pausemesh.cli.settling import TRIES
 from tests.cli.conftest import Run
 
 
@@ -54,13 +55,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Strange]:
 
 
 @pytest.mark.parametrize("content", [{}, {"continuations": 5}, {"continuation": 5, "events": {}}, {"continuation": {}}])
-@pytest.mark.parametrize("words", ["inbox", "show q_1", "answer q_1 --json 1 --yes", "cancel q_1"])
+@pytest.mark.parametrize("words", ["inbox", "show q_1", "answer q_1 --json 1 --yes"])
 def test_what_is_no_pausemesh_is_no_empty_inbox(run: Run, server: Strange, words: str, content: Any) -> None:
     server.content = content
     done = run(*words.split())
     assert (done.code, done.out) == (7, "")
     assert "This is no PauseMesh server" in done.err
     assert len(server.asked) == 1
+
+
+def test_what_may_have_taken_a_question_back_and_does_not_say_so_leaves_a_doubt(run: Run, server: Strange) -> None:
+    server.content = {"continuation": {}}
+    done = run("cancel", "q_1", "--json")
+    assert (done.code, done.out, done.problem["code"]) == (8, "", "OUTCOME_UNKNOWN")
+    assert len(server.asked) == TRIES
 
 
 def test_a_list_that_is_none_is_no_empty_history(run: Run, server: Strange) -> None:

@@ -106,7 +106,7 @@ MEANINGS: Final[Mapping[Exit, Meaning]] = MappingProxyType(
             ),
         ),
         Exit.UNKNOWN: Meaning(
-            text="perhaps recorded; the same --idempotency-key again settles it",
+            text="perhaps recorded; the same again, with its key or reason, settles it",
             errors=("OUTCOME_UNKNOWN",),
         ),
         Exit.UNSOUND: Meaning(text="what was checked is not as it must be; the output says what"),

@@ -94,16 +94,19 @@ class HttpQuestions:
         """Answer."""
         body: JsonObject = {"payload": payload, "shownDigest": shown_digest}
         headers = {"Idempotency-Key": _structured(idempotency_key)}
-        outcome = self._call("POST", _path(continuation_id, "answer"), body=body, headers=headers)
-        if not _has_continuation(outcome):
-            raise lost(changes=True)  # the question was found before: perhaps something in between spoke
-        return outcome
+        return self._change(continuation_id, "answer", body, headers)
 
     def cancel(self, continuation_id: str, *, reason: str | None) -> JsonObject:
         """Take back."""
         body: JsonObject = {} if reason is None else {"reason": reason}
-        outcome = self._call("POST", _path(continuation_id, "cancel"), body=body)
-        _require(_has_continuation(outcome))
+        return self._change(continuation_id, "cancel", body)
+
+    def _change(
+        self, continuation_id: str, name: str, body: JsonObject, headers: Mapping[str, str] | None = None
+    ) -> JsonObject:
+        outcome = self._call("POST", _path(continuation_id, name), body=body, headers=headers)
+        if not _has_continuation(outcome):
+            raise lost(changes=True)  # perhaps something in between spoke, after it was done
         return outcome
 
     def _list(self, continuation_id: str, name: str) -> list[JsonObject]:

@@ -27,7 +27,7 @@ def no_pausemesh() -> Refused:
 def lost(*, changes: bool) -> Refused:
     """Return what is said where a request was sent and no whole answer came back."""
     if changes:
-        title = "The server's answer was lost; the same request with the same key settles what was recorded."
+        title = "The server's answer was lost; the same request, with its key or reason, settles it."
         return Refused({"title": title, "code": "OUTCOME_UNKNOWN"})
     return Refused({"title": "The server's answer was lost.", "code": "SERVER_UNAVAILABLE"})
 

@@ -1,17 +1,12 @@
 """The questions of a database on this machine, for the person who may open its file."""
 
 import getpass
-from typing import Final
 
 from pausemesh import BlockingMesh, Continuation, Principal, Role, continuation_to_json
 from pausemesh.cli.questions import Filters, JsonObject
-from pausemesh.core.continuation_events import Event, event_members, event_type
-from pausemesh.core.document import Document
+from pausemesh.core.continuation_events import shown_event
 from pausemesh.core.effect import effect_members
-from pausemesh.core.stored_event import Stamped
-from pausemesh.core.values import JsonValue, time_to_text
-
-_NEVER_SHOWN: Final = frozenset({"tokenHash", "creationKey", "requestDigest"})
+from pausemesh.core.values import JsonValue
 
 
 def local_principal(scope: str) -> Principal:
@@ -45,7 +40,7 @@ class LocalQuestions:
 
     def history(self, continuation_id: str) -> list[JsonObject]:
         """Return its events."""
-        return [_event_to_json(stamped) for stamped in self._mesh.history(continuation_id)]
+        return [shown_event(stamped, lambda value: value.value) for stamped in self._mesh.history(continuation_id)]
 
     def effects(self, continuation_id: str) -> list[JsonObject]:
         """Return its effects."""
@@ -75,18 +70,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
-
-
-def _event_to_json(stamped: Stamped[Event]) -> JsonObject:
-    data: JsonObject = {
-        name: value.value if isinstance(value, Document) else value
-        for name, value in event_members(stamped.event).items()
-        if name not in _NEVER_SHOWN
-    }
-    return {
-        "id": str(stamped.id),
-        "version": stamped.version,
-        "type": event_type(stamped.event),
-        "at": time_to_text(stamped.at),
-        "data": data,
-    }

@@ -3,15 +3,15 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final, TypeAlias, assert_never, cast
+from typing import Any, Final, TypeAlias, assert_never, cast
 
 from pausemesh.core.document import Document
 from pausemesh.core.envelope import AnswerableBy, actor_to_json, optional_time_to_text
 from pausemesh.core.errors import StoreCorrupt, UnknownSchemaVersion
 from pausemesh.core.principal import Actor
-from pausemesh.core.stored_event import Members
+from pausemesh.core.stored_event import Members, Stamped
 from pausemesh.core.stored_members import document, read_actor, text, text_or_none
-from pausemesh.core.values import JsonValue, time_from_text
+from pausemesh.core.values import JsonValue, time_from_text, time_to_text
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,9 @@ _TYPES: Final[Mapping[type[Event], str]] = {
 }
 
 
+_NEVER_SHOWN: Final = frozenset({"tokenHash", "creationKey", "requestDigest"})
+
+
 def event_type(event: Event) -> str:
     """Return the type under which an event is stored."""
     return _TYPES[type(event)]
@@ -100,6 +103,21 @@ def event_members(event: Event) -> Members:
         case _:
             assert_never(event)
     return {name: value for name, value in members.items() if value is not None}
+
+
+def shown_event(stamped: Stamped[Event], embed: Callable[[Document], Any]) -> dict[str, Any]:
+    """Return the members of an event's JSON as readers may see it; ``embed`` says how values appear among them."""
+    return {
+        "id": str(stamped.id),
+        "version": stamped.version,
+        "type": event_type(stamped.event),
+        "at": time_to_text(stamped.at),
+        "data": {
+            name: embed(value) if isinstance(value, Document) else value
+            for name, value in event_members(stamped.event).items()
+            if name not in _NEVER_SHOWN
+        },
+    }
 
 
 def _created_members(event: Created) -> dict[str, Document | JsonValue]:

@@ -3,25 +3,22 @@
 import dataclasses
 from typing import Any, Final
 
-import msgspec
 from msgspec import UNSET
 
-from pausemesh.core.continuation_events import event_members, event_type
-from pausemesh.core.document import Document
+from pausemesh.core.continuation_events import shown_event
 from pausemesh.core.envelope import Continuation, Status
 from pausemesh.core.errors import Forbidden, WaitTimeout
 from pausemesh.core.limits import PAGE, PAGE_MAX
 from pausemesh.core.principal import Role, require_may_read, require_may_read_some
 from pausemesh.core.question import QuestionKind
-from pausemesh.core.values import check_foreign_id, time_to_text
+from pausemesh.core.values import check_foreign_id
 from pausemesh.server import bodies
-from pausemesh.server.answer import Answer, continuation_members, json_answer
+from pausemesh.server.answer import Answer, continuation_members, embedded, json_answer
 from pausemesh.server.headers import credential_of
 from pausemesh.server.operation import Access, Call, KeyUse, Link, Operation
 from pausemesh.server.query import Parameter, read_limit, read_one_of, read_text, read_time, read_wait
 from pausemesh.service.deciding import Outcome
 
-_SECRET_MEMBERS: Final = frozenset({"tokenHash", "creationKey", "requestDigest"})
 _DECIDED: Final = ("TOKEN_ALREADY_USED", "CONTINUATION_CANCELLED", "CONTINUATION_EXPIRED")
 
 
@@ -78,21 +75,7 @@ async def history(call: Call) -> Answer:
     """Read what happened to one."""
     await _readable(call)
     events = await call.mesh.history(call.path["id"])
-    found = [
-        {
-            "id": str(stamped.id),
-            "version": stamped.version,
-            "type": event_type(stamped.event),
-            "at": time_to_text(stamped.at),
-            "data": {
-                name: msgspec.Raw(value.data) if isinstance(value, Document) else value
-                for name, value in event_members(stamped.event).items()
-                if name not in _SECRET_MEMBERS
-            },
-        }
-        for stamped in events
-    ]
-    return json_answer({"events": found})
+    return json_answer({"events": [shown_event(stamped, embedded) for stamped in events]})
 
 
 async def reissue(call: Call) -> Answer:
