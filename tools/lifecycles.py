@@ -1,7 +1,10 @@
 """The lives of the nouns, found by trying every command in every state, and drawn."""
 
+import asyncio
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -10,12 +13,15 @@ from pausemesh.core import continuation, effect
 from pausemesh.core.continuation_events import Created
 from pausemesh.core.document import Document
 from pausemesh.core.effect_events import Resolution, Started
-from pausemesh.core.envelope import AnswerableBy
+from pausemesh.core.envelope import AnswerableBy, ClaimStatus, ClaimView
 from pausemesh.core.errors import PauseMeshError
 from pausemesh.core.principal import BY_SYSTEM
 from pausemesh.core.question import shown_digest
 from pausemesh.core.stored_event import Stamped
-from pausemesh.testing.given import START
+from pausemesh.opening import open as open_mesh
+from pausemesh.service.fenced_claims import FencedClaims
+from pausemesh.service.mesh import Mesh
+from pausemesh.testing.clock import START, ManualClock
 
 _TOKEN: Final = b"t" * 32
 _DOCUMENT: Final = Document.of({})
@@ -94,15 +100,75 @@ def steps_of_effect() -> list[Step]:
     )
 
 
-STEPS_OF_CLAIM: Final = [
-    Step("open", "take", "held"),
-    Step("held", "renew", "held"),
-    Step("held", "release", "open"),
-    Step("held", "done", "done"),
-    Step("held", "the lease ends", "lapsed"),
-    Step("lapsed", "take", "held"),
-]
-"""A claim's columns are changed by the store alone, so that they cannot be explored like the rest."""
+def steps_of_claim() -> list[Step]:
+    """Return every change of a claim's status, as a mesh in memory makes it: the store decides them, not the core."""
+    return asyncio.run(_explore_claim())
+
+
+async def _explore_claim() -> list[Step]:
+    found: set[Step] = set()
+    seen = {ClaimStatus.OPEN}
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        way = waiting.pop()
+        for name in _CLAIM_COMMANDS:
+            before, after = await _last_views((*way, name))
+            if before == after:
+                continue
+            found.add(Step(str(before.status), name, str(after.status)))
+            if after.status not in seen:
+                seen.add(after.status)
+                waiting.append((*way, name))
+    return sorted(found)
+
+
+async def _last_views(names: Iterable[str]) -> tuple[ClaimView, ClaimView]:
+    """Return what a new question's claim is before and after the last of these commands; a refused one does nothing."""
+    clock = ManualClock()
+    async with open_mesh("memory:", clock=clock) as mesh:
+        asked = await mesh.create(payload={}, expires_at=_LATER)
+        noun_id = asked.continuation.id
+        await mesh.resume(noun_id, token=asked.resume_token or "", idempotency_key="k", payload={})
+        before = after = await _view(mesh, noun_id)
+        for name in names:
+            clock.advance(timedelta(seconds=1))
+            with contextlib.suppress(PauseMeshError):
+                await _CLAIM_COMMANDS[name](_Named(mesh.fenced, clock, noun_id, after.fence))
+            before, after = after, await _view(mesh, noun_id)
+    return before, after
+
+
+async def _view(mesh: Mesh, noun_id: str) -> ClaimView:
+    claim = (await mesh.inspect(noun_id)).claim
+    assert claim is not None, "it was answered"
+    return claim
+
+
+_LEASE: Final = timedelta(seconds=60)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Named:
+    """A claim under its last fence, and the clock that its lease goes by."""
+
+    claims: FencedClaims
+    clock: ManualClock
+    noun_id: str
+    fence: int
+
+    async def end_lease(self) -> None:
+        """Let the time of any lease pass."""
+        self.clock.advance(_LEASE)
+
+
+_CLAIM_COMMANDS: Final[Mapping[str, Callable[[_Named], Awaitable[object]]]] = {
+    "take": lambda one: one.claims.take(one.noun_id, worker="w", lease=_LEASE),
+    "renew": lambda one: one.claims.renew(one.noun_id, one.fence, lease=_LEASE),
+    "release": lambda one: one.claims.release(one.noun_id, one.fence),
+    "fail": lambda one: one.claims.fail(one.noun_id, one.fence),
+    "done": lambda one: one.claims.finish(one.noun_id, one.fence),
+    "the lease ends": _Named.end_lease,
+}
 
 
 def _explore(
@@ -162,10 +228,14 @@ _HEAD: Final = (
 )
 
 
+@functools.cache
+def _lives() -> dict[str, list[Step]]:
+    return {"continuation": steps_of_continuation(), "claim": steps_of_claim(), "effect": steps_of_effect()}
+
+
 def lifecycle_pictures() -> dict[str, str]:
     """Return a picture of each life, by the noun's name."""
-    lives = {"continuation": steps_of_continuation(), "claim": STEPS_OF_CLAIM, "effect": steps_of_effect()}
-    return {f"life-of-{noun}": _picture(noun, steps) for noun, steps in lives.items()}
+    return {f"life-of-{noun}": _picture(noun, steps) for noun, steps in _lives().items()}
 
 
 def _picture(noun: str, steps: Iterable[Step]) -> str:
@@ -239,12 +309,10 @@ _ABOUT: Final = {
 
 def lifecycle_page() -> str:
     """Return the page: a picture and a table for each noun."""
-    lives = {"continuation": steps_of_continuation(), "claim": STEPS_OF_CLAIM, "effect": steps_of_effect()}
     parts = [_PAGE_HEAD]
-    for noun, steps in lives.items():
-        parts.append(
-            f"## {noun.capitalize()}\n\n{_ABOUT[noun]}\n\n![The life of a {noun}](../images/life-of-{noun}.svg)\n"
-        )
+    for noun, steps in _lives().items():
+        life = f"The life of {'an' if noun == 'effect' else 'a'} {noun}"
+        parts.append(f"## {noun.capitalize()}\n\n{_ABOUT[noun]}\n\n![{life}](../images/life-of-{noun}.svg)\n")
         parts.append("| status | command | leads to |\n|---|---|---|")
         parts += [f"| {step.before or '(none)'} | {step.command} | {step.after} |" for step in steps]
         parts.append("")
