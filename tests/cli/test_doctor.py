@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from pausemesh.testing.clock import ManualClock
 from tests.cli.conftest import Run, ask
 from tests.service.damaging import damage
 
-ALL = ["python", "sqlite", "settings", "file", "permissions", "disk", "space"]
+ALL = ["sqlite", "settings", "file", "permissions", "disk", "space"]
 ALL += ["schema", "durability", "integrity", "clock", "keys", "sweeper"]
 
 
@@ -66,7 +65,7 @@ def test_nothing_is_made_where_there_is_no_database(run: Run, folder: Path) -> N
     done = run("doctor", "--json")
     assert done.code == 9
     assert done.json["sound"] is False
-    assert [check["name"] for check in done.json["checks"]] == ["python", "sqlite", "settings", "file"]
+    assert [check["name"] for check in done.json["checks"]] == ["sqlite", "settings", "file"]
     assert done.json["checks"][-1]["state"] == "fail"
     assert [*folder.iterdir()] == []
 
@@ -121,11 +120,10 @@ def test_a_system_that_does_not_tell_its_disks_is_told_to_be_careful(
     assert (check["state"], "must be a local one" in check["text"]) == ("ok", True)
 
 
-def test_an_old_python_and_an_old_library_are_told(run: Run, healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_of_machine, "OLDEST_PYTHON", (sys.version_info[0], sys.version_info[1] + 1))
+def test_an_old_library_is_told(run: Run, healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
     found = states(run)
-    assert (found["python"], found["sqlite"], found["durability"]) == ("fail", "fail", "fail")
+    assert (found["sqlite"], found["durability"]) == ("fail", "fail")
 
 
 @pytest.mark.parametrize(

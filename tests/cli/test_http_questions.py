@@ -14,6 +14,7 @@ from pausemesh.cli.http_questions import HttpQuestions
 from pausemesh.cli.questions import Filters, find
 from pausemesh.cli.refusal import Refused
 from pausemesh.cli.settling import settle
+from pausemesh.cli.terminal import standard_console
 from pausemesh.core.errors import PauseMeshError
 from pausemesh.core.values import JsonValue
 
@@ -252,6 +253,14 @@ def test_what_cannot_be_digested_is_not_answered(expires: str) -> None:
     with questions, pytest.raises(Refused) as refusal:
         Answering(questions, {**PENDING, "expiresAt": expires}, "k").send(1)
     assert (refusal.value.code, seen) == ("DIGEST_MISMATCH", [])
+
+
+def test_nothing_is_typed_for_a_question_that_this_release_cannot_read() -> None:
+    questions, seen = opened(httpx2.Response(200, json={"events": []}))
+    with questions, pytest.raises(Refused) as refusal:
+        Answering(questions, {**PENDING, "payload": {"kind": "poll"}}, "k").ask(standard_console(), confirmed=True)
+    assert refusal.value.code == "INVALID_REQUEST"
+    assert {request.method for request in seen} == {"GET"}
 
 
 def test_an_unknown_outcome_says_which_key_settles_it() -> None:

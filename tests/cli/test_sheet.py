@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from pausemesh.cli.inbox_table import InboxTable
 from pausemesh.cli.plain_text import is_dangerous
-from pausemesh.cli.question_words import asker_of, name_of_actor, summary_of
+from pausemesh.cli.question_words import asker_of, kind_of, name_of_actor, summary_of
 from pausemesh.cli.questions import Filters, Found, JsonObject
 from pausemesh.cli.refusal import Refused
 from pausemesh.cli.sheet import question_sheet, rest_of_sheet
@@ -113,3 +113,18 @@ def test_json_is_ascii_where_the_stream_has_no_unicode() -> None:
         print_json("東", stream)
         stream.seek(0)
         assert stream.read() == text
+
+
+@pytest.mark.parametrize(
+    ("payload", "kind"),
+    [
+        (None, "input"),
+        ({"action": {"name": "wipe"}}, "approval"),
+        ({"kind": "authorization"}, "authorization"),
+        ({"kind": "poll"}, "poll"),
+        ({"kind": 5}, "-"),
+        ({"action": 5}, "-"),
+    ],
+)
+def test_the_kind_is_the_cores_and_of_what_it_cannot_read_what_the_payload_says(payload: Any, kind: str) -> None:
+    assert kind_of({"payload": payload}) == kind

@@ -19,7 +19,7 @@ from pausemesh.core.limits import JsonLimits
 from pausemesh.core.values import JsonValue
 
 _STANDARD_INPUT: Final = "-"
-_ANSWER_LIMITS: Final = JsonLimits(max_bytes=16 * 1024 * 1024)
+_GIVEN_LIMITS: Final = JsonLimits(max_bytes=16 * 1024 * 1024)
 
 
 def answer(
@@ -86,13 +86,13 @@ def _read(given: str) -> JsonValue:
         InvalidRequest: there is no such file.
     """
     if given == _STANDARD_INPUT:
-        raw = sys.stdin.buffer.read(_ANSWER_LIMITS.max_bytes + 1)
+        raw = sys.stdin.buffer.read(_GIVEN_LIMITS.max_bytes + 1)
     elif given.startswith("@"):
         try:
             with Path(given[1:]).open("rb") as file:
-                raw = file.read(_ANSWER_LIMITS.max_bytes + 1)
+                raw = file.read(_GIVEN_LIMITS.max_bytes + 1)
         except (OSError, ValueError):
             raise InvalidRequest("The file that --json names cannot be read.") from None
     else:
         raw = given.encode("utf-8", "surrogateescape")
-    return read_json(raw, _ANSWER_LIMITS)
+    return read_json(raw, _GIVEN_LIMITS)

@@ -12,12 +12,14 @@ from pausemesh.cli.dialogue import Dialogue, Word, ask_to_send
 from pausemesh.cli.exit_codes import Exit
 from pausemesh.cli.form import failing
 from pausemesh.cli.plain_text import plain
-from pausemesh.cli.question_words import action_of, kind_of
-from pausemesh.cli.questions import PENDING, JsonObject, Questions, object_in, payload_of, text_in
+from pausemesh.cli.question_words import action_of, question_of
+from pausemesh.cli.questions import PENDING, JsonObject, Questions, object_in, text_in
 from pausemesh.cli.refusal import Problem, Refused, refused
 from pausemesh.cli.settling import settle
 from pausemesh.cli.sheet import question_sheet
+from pausemesh.core.continuation import require_answerable_by_operator
 from pausemesh.core.document import STORED_LIMITS, Document
+from pausemesh.core.envelope import AnswerableBy
 from pausemesh.core.errors import (
     ContinuationCancelled,
     ContinuationExpired,
@@ -27,7 +29,7 @@ from pausemesh.core.errors import (
     PauseMeshError,
     TokenAlreadyUsed,
 )
-from pausemesh.core.question import APPROVAL_SCHEMA, shown_digest
+from pausemesh.core.question import is_yes, shown_digest
 from pausemesh.core.values import JsonValue, time_from_text
 
 _CORRECTED: Final = "ANSWER_INVALID"
@@ -76,9 +78,7 @@ class Answering:
         try:
             return settle(request, pause=self._pause)
         except KeyboardInterrupt:
-            raise self._unknown(
-                {"title": "Interrupted while the answer was sent.", "code": "OUTCOME_UNKNOWN"}
-            ) from None
+            raise self._unknown(_INTERRUPTED) from None
         except Refused as refusal:
             if refusal.exit is Exit.UNKNOWN:
                 raise self._unknown(refusal.problem) from None
@@ -115,8 +115,10 @@ class Answering:
     def _require_open(self) -> None:
         """Refuse before anything is typed what cannot be answered here."""
         ways = self._continuation.get("answerableBy")
-        if isinstance(ways, list) and "operator" not in ways:
-            raise refused(Forbidden("This question is not answerable by an operator."))
+        try:
+            require_answerable_by_operator(ways if isinstance(ways, list) else [AnswerableBy.OPERATOR])
+        except Forbidden as error:
+            raise refused(error) from None
         status = text_in(self._continuation, "status")
         if status == PENDING:
             return
@@ -140,9 +142,8 @@ class Answering:
         action = action_of(self._continuation)
         if action is None:
             return None
-        approved = answer.get("approved") if isinstance(answer, dict) else answer
         name = plain(text_in(action, "name"))
-        if approved is True:
+        if is_yes(answer):
             return f"This approves {name} with exactly the arguments above."
         return f"This does not approve {name}."
 
@@ -152,11 +153,16 @@ class Answering:
 
 
 def _schema_of(continuation: JsonObject) -> JsonValue:
-    """Return the schema of the answer; None where any JSON will do."""
-    payload = payload_of(continuation)
-    if "responseSchema" in payload:
-        return payload["responseSchema"]
-    return APPROVAL_SCHEMA.value if kind_of(continuation) == "approval" else None
+    """Return the schema of the answer; None where any JSON will do.
+
+    Raises:
+        Refused: the payload is none that this release can read.
+    """
+    try:
+        schema = question_of(continuation).response_schema
+    except PauseMeshError as error:
+        raise refused(error) from None
+    return None if schema is None else schema.value
 
 
 def _wrong(refusal: Refused) -> Text:

@@ -1,12 +1,9 @@
 """``pausemesh cancel``."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
 from rich.text import Text
 
 from pausemesh.cli.ending import run
-from pausemesh.cli.place import HERE, Place, open_questions
+from pausemesh.cli.place import HERE, AsJson, Place, open_questions
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.questions import object_in, text_in
 from pausemesh.cli.settling import settle
@@ -18,7 +15,7 @@ def cancel(
     /,
     *,
     reason: str | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative=(), show_default=False)] = False,
+    as_json: AsJson = False,
     place: Place = HERE,
 ) -> int:
     """Take a question back; the same command again gets the recorded outcome.

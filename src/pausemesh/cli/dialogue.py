@@ -135,11 +135,8 @@ def _wanted(field: Field) -> str:
 
 
 def _choices(field: Field) -> list[str]:
-    return [f"{number}) {_choice(one)}" if field.is_numbered else _choice(one) for number, one in _numbered(field)]
-
-
-def _numbered(field: Field) -> Sequence[tuple[int, Choice]]:
-    return [*enumerate(field.choices, start=1)]
+    choices = enumerate(field.choices, start=1)
+    return [f"{number}) {_choice(one)}" if field.is_numbered else _choice(one) for number, one in choices]
 
 
 def _choice(choice: Choice) -> str:

@@ -13,10 +13,10 @@ from pausemesh.cli.ending import run
 from pausemesh.cli.exit_codes import Exit
 from pausemesh.cli.health import Check, State, fail, ok, warn
 from pausemesh.cli.health_of_database import checks_of_database
-from pausemesh.cli.health_of_machine import check_python, check_sqlite, checks_of_place
+from pausemesh.cli.health_of_machine import check_sqlite, checks_of_place
+from pausemesh.cli.place import AsJson
 from pausemesh.cli.place import database_path as database_path_of
 from pausemesh.cli.terminal import print_json, shown, standard_console
-from pausemesh.cli.upkeep import AsJson
 from pausemesh.server.settings import Settings, SettingsError
 
 _STYLES: Final = {State.OK: "green", State.WARN: "yellow", State.FAIL: "bold red"}
@@ -44,7 +44,6 @@ def doctor(*, as_json: AsJson = False, database_path: Path | None = None) -> int
 
 
 def _checks(given: Path | None) -> Iterator[Check]:
-    yield check_python()
     yield check_sqlite()
     settings, of_settings = _settings()
     yield of_settings
@@ -71,7 +70,7 @@ def _settings() -> tuple[Settings | None, Check]:
         _, bound, _ = app.parse_args(["serve"], exit_on_error=False, print_error=False)
         settings = bound.arguments.get("settings") or Settings()
         is_named = settings.secret_keys is not None or settings.secret_keys_file is not None
-        if is_named or Path(f"{settings.database_path}.secret").exists():
+        if is_named or settings.own_secret_path.exists():
             settings.policy()
     except (CycloptsError, SettingsError, OSError, ValueError) as error:
         return None, fail("settings", " ".join(str(error).split()), advice)

@@ -141,3 +141,9 @@ def exit_of(error_code: str, status: int | None = None) -> Exit:
 def exit_codes_help() -> str:
     """Return the table as a help text shows it."""
     return "Exit codes:\n\n" + "\n".join(f"    {code:<3}  {meaning.text}" for code, meaning in MEANINGS.items())
+
+
+def epilogue(*examples: str) -> str:
+    """Return what a command's help ends with: examples and exit codes."""
+    lines = "\n".join(f"    {example}" for example in examples)
+    return f"Examples:\n\n{lines}\n\n{exit_codes_help()}\n"

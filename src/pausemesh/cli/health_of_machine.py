@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,10 +11,10 @@ import apsw
 
 from pausemesh import StoreUnsafe
 from pausemesh.cli.health import Check, fail, ok, warn
+from pausemesh.server.settings import Settings
 from pausemesh.stores.sqlite_connection import check_library
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
-OLDEST_PYTHON: Final = (3, 11)
 
 _MEBIBYTE: Final = 1024 * 1024
 _FEW_BYTES: Final = 512 * _MEBIBYTE
@@ -25,14 +24,6 @@ _REMOTE: Final = frozenset(
     | {"ocfs2", "smb3", "smbfs", "virtiofs"}
 )
 """File systems on which processes of several machines cannot share SQLite's memory, or locks are not kept."""
-
-
-def check_python() -> Check:
-    """Look at the interpreter."""
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    if sys.version_info[:2] < OLDEST_PYTHON:
-        return fail("python", f"Python {version}", "Use Python 3.11 or newer.")
-    return ok("python", f"Python {version}")
 
 
 def check_sqlite() -> Check:
@@ -79,7 +70,7 @@ def _check_access(path: Path, size: int) -> Check:
 
 def _check_permissions(path: Path) -> Check:
     """Look whether everybody on this machine can read what was asked and answered."""
-    beside = [Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm", ".secret")]
+    beside = [path, Path(f"{path}-wal"), Path(f"{path}-shm"), Settings(database_path=str(path)).own_secret_path]
     is_open = [file.name for file in beside if file.exists() and file.stat().st_mode & stat.S_IRWXO]
     if is_open and os.name == "posix":
         text = f"Everybody on this machine has access to {', '.join(is_open)}."

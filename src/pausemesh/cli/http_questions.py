@@ -18,7 +18,7 @@ from pausemesh.core.limits import JSON_DEPTH_MAX, JsonLimits
 from pausemesh.core.values import JsonValue, check_own_id
 
 _TIMEOUT: Final = httpx2.Timeout(connect=5.0, read=30.0, write=30.0, pool=5.0)
-_ANSWER_LIMITS: Final = JsonLimits(
+_REPLY_LIMITS: Final = JsonLimits(
     max_bytes=64 * 1024 * 1024, max_depth=JSON_DEPTH_MAX, max_values=10_000_000, max_key_characters=65_536
 )
 _SUCCESS: Final = 200
@@ -162,10 +162,10 @@ def _read(response: httpx2.Response) -> JsonValue:
     data = bytearray()
     for chunk in response.iter_bytes():
         data += chunk
-        if len(data) > _ANSWER_LIMITS.max_bytes:
+        if len(data) > _REPLY_LIMITS.max_bytes:
             return None
     try:
-        return read_json(bytes(data), _ANSWER_LIMITS)
+        return read_json(bytes(data), _REPLY_LIMITS)
     except PauseMeshError:
         return None
 

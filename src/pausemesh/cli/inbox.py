@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 from rich.console import Console, RenderableType
@@ -14,13 +14,12 @@ from rich.text import Text
 from pausemesh import InvalidRequest, PauseMeshError
 from pausemesh.cli.ending import run
 from pausemesh.cli.inbox_table import InboxTable
-from pausemesh.cli.place import HERE, Place, open_questions
+from pausemesh.cli.place import HERE, AsJson, Place, open_questions
 from pausemesh.cli.questions import PENDING, Filters, find
 from pausemesh.cli.refusal import Refused, refused
 from pausemesh.cli.terminal import is_interactive, print_json, standard_console
 from pausemesh.core import limits
-
-Kind = Literal["input", "approval", "authorization"]
+from pausemesh.core.question import QuestionKind
 
 _REDRAWN_EVERY_SECONDS: Final = 2.0
 
@@ -28,12 +27,12 @@ _REDRAWN_EVERY_SECONDS: Final = 2.0
 def inbox(
     *,
     correlation: str | None = None,
-    kind: Kind | None = None,
+    kind: QuestionKind | None = None,
     limit: int = limits.PAGE,
     cursor: str | None = None,
     all_pages: Annotated[bool, Parameter(name="--all", negative=(), show_default=False)] = False,
     watch: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
-    as_json: Annotated[bool, Parameter(name="--json", negative=(), show_default=False)] = False,
+    as_json: AsJson = False,
     place: Place = HERE,
 ) -> int:
     """Show the questions that wait for an answer, oldest first.

@@ -2,9 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -13,8 +11,8 @@ from pausemesh import ApiKey, ApiKeyNotFound, BlockingMesh, InvalidRequest, Role
 from pausemesh.cli.durations import age, time_left
 from pausemesh.cli.ending import require_output, run
 from pausemesh.cli.local_questions import local_principal
+from pausemesh.cli.place import AsJson, open_database
 from pausemesh.cli.place import database_path as database_path_of
-from pausemesh.cli.place import open_database
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.questions import JsonObject
 from pausemesh.cli.settling import settle
@@ -28,8 +26,6 @@ from pausemesh.core.values import time_to_text
 
 _DAYS_MOST = limits.KEY_LIFETIME_MAX_SECONDS // 86_400
 
-_AsJson = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
-
 
 def create(
     *,
@@ -37,7 +33,7 @@ def create(
     scope: str = DEFAULT_SCOPE,
     expires_days: int | None = None,
     label: str | None = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
     database_path: Path | None = None,
 ) -> int:
     """Make an API key and print it; it is seen here and never again.
@@ -69,7 +65,7 @@ def create(
     return run(work, as_json=as_json, changes=True)
 
 
-def list_keys(*, as_json: _AsJson = False, database_path: Path | None = None) -> int:
+def list_keys(*, as_json: AsJson = False, database_path: Path | None = None) -> int:
     """Show the API keys of all scopes, oldest first; their texts are not kept.
 
     Args:
@@ -89,8 +85,8 @@ def list_keys(*, as_json: _AsJson = False, database_path: Path | None = None) ->
     return run(work, as_json=as_json)
 
 
-def revoke(id: str, /, *, as_json: _AsJson = False, database_path: Path | None = None) -> int:
-    """Take an API key back for good; it lets nobody in from now on, also on running servers.
+def revoke(id: str, /, *, as_json: AsJson = False, database_path: Path | None = None) -> int:
+    """Take an API key back for good; running servers refuse it within a second.
 
     Args:
         id: the key's; where its text was found somewhere, that will do as well.

@@ -4,7 +4,7 @@ from typing import Final
 
 from cyclopts import App
 
-from pausemesh.cli.exit_codes import exit_codes_help
+from pausemesh.cli.exit_codes import epilogue
 
 _INBOX: Final = (
     "Show the questions that wait for an answer, oldest first.\n\n"
@@ -24,12 +24,10 @@ _CANCEL: Final = "Take a question back, so that nobody answers it any more."
 _KEYS: Final = "Make, show and revoke API keys, in a database on this machine."
 _CREATE: Final = "Make an API key and print it alone; it is seen here and never again."
 _LIST: Final = "Show the API keys of all scopes, oldest first; their texts are not kept."
-_REVOKE: Final = "Take an API key back for good; running servers refuse it at once."
-
-
-def _epilogue(*examples: str) -> str:
-    lines = "\n".join(f"    {example}" for example in examples)
-    return f"Examples:\n\n{lines}\n\n{exit_codes_help()}\n"
+_REVOKE: Final = (
+    "Take an API key back for good.\n\n"
+    "Running servers refuse it within a second, and end its streams within half a minute."
+)
 
 
 def register_operator_commands(app: App) -> None:
@@ -50,21 +48,21 @@ def register_operator_commands(app: App) -> None:
         ("cancel", _CANCEL, ("pausemesh cancel ID", 'pausemesh cancel ID --reason "the trip is off"')),
     )
     for name, text, examples in commands:
-        app.command(f"pausemesh.cli.{name}:{name}", name=name, help=text, help_epilogue=_epilogue(*examples))
+        app.command(f"pausemesh.cli.{name}:{name}", name=name, help=text, help_epilogue=epilogue(*examples))
     _register_keys(app)
 
 
 def _register_keys(app: App) -> None:
-    keys = App(name="keys", help=_KEYS, help_format="plaintext", help_epilogue=_epilogue("pausemesh keys list"))
+    keys = App(name="keys", help=_KEYS, help_format="plaintext", help_epilogue=epilogue("pausemesh keys list"))
     examples = (
         "pausemesh keys create --role editor --label desk",
         "pausemesh keys create --role agent --scope trips --expires-days 90 --json",
     )
-    keys.command("pausemesh.cli.keys:create", name="create", help=_CREATE, help_epilogue=_epilogue(*examples))
+    keys.command("pausemesh.cli.keys:create", name="create", help=_CREATE, help_epilogue=epilogue(*examples))
     keys.command(
-        "pausemesh.cli.keys:list_keys", name="list", help=_LIST, help_epilogue=_epilogue("pausemesh keys list --json")
+        "pausemesh.cli.keys:list_keys", name="list", help=_LIST, help_epilogue=epilogue("pausemesh keys list --json")
     )
     keys.command(
-        "pausemesh.cli.keys:revoke", name="revoke", help=_REVOKE, help_epilogue=_epilogue("pausemesh keys revoke ID")
+        "pausemesh.cli.keys:revoke", name="revoke", help=_REVOKE, help_epilogue=epilogue("pausemesh keys revoke ID")
     )
     app.command(keys)

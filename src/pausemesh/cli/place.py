@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 from cyclopts import Parameter
 
@@ -45,6 +45,9 @@ class Place:
 
 
 HERE: Final = Place()
+
+AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
+"""Whether a command prints JSON."""
 
 
 @contextlib.contextmanager

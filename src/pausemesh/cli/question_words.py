@@ -4,15 +4,29 @@ import json
 
 from pausemesh.cli.plain_text import plain, plain_lines
 from pausemesh.cli.questions import JsonObject, object_in, payload_of, text_in
+from pausemesh.core.document import STORED_LIMITS, Document
+from pausemesh.core.errors import PauseMeshError
+from pausemesh.core.question import Question, read_question
 from pausemesh.core.values import JsonValue
 
 NOBODY = "-"
 
 
+def question_of(continuation: JsonObject) -> Question:
+    """Return the question as the core reads it.
+
+    Raises:
+        InvalidRequest, InvalidJson, PayloadTooLarge: the payload is none that this release can read.
+    """
+    return read_question(Document.of(continuation.get("payload"), STORED_LIMITS))
+
+
 def kind_of(continuation: JsonObject) -> str:
-    """Return the kind; a payload that names none asks for input, or for approval of its action."""
-    payload = payload_of(continuation)
-    return text_in(payload, "kind") or ("approval" if "action" in payload else "input")
+    """Return the kind; of a payload that this release cannot read what it says itself."""
+    try:
+        return question_of(continuation).kind.value
+    except PauseMeshError:
+        return text_in(payload_of(continuation), "kind") or NOBODY
 
 
 def message_of(continuation: JsonObject) -> str | None:

@@ -8,8 +8,9 @@ from cyclopts import Parameter
 from pausemesh import RebuildReport
 from pausemesh.cli.ending import run
 from pausemesh.cli.exit_codes import Exit
+from pausemesh.cli.place import AsJson
 from pausemesh.cli.terminal import print_json, shown, standard_console
-from pausemesh.cli.upkeep import AsJson, counted, finding_to_json, on_database, table_of
+from pausemesh.cli.upkeep import counted, finding_to_json, on_database, stream_words, table_of
 from pausemesh.core.values import JsonValue
 
 
@@ -47,7 +48,7 @@ def _print(report: RebuildReport) -> None:
     else:
         console.print(f"{heads} written anew." if report.heads else "Nothing to write.")
     for scope, stream in report.mended:
-        console.print(shown(f"  {stream}" if scope == "default" else f"  {scope}: {stream}"))
+        console.print(shown(f"  {stream_words(scope, stream)}"))
     if report.heads > len(report.mended):
         console.print(f"  and {report.heads - len(report.mended):,} more")
     if report.overtaken:

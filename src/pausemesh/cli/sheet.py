@@ -13,7 +13,6 @@ from pausemesh.cli.plain_text import plain, plain_lines
 from pausemesh.cli.question_words import action_of, asker_of, kind_of, message_of, name_of_actor
 from pausemesh.cli.questions import JsonObject, object_in, payload_of, text_in
 from pausemesh.cli.terminal import Quoted, quoted_json, section, shown
-from pausemesh.core.values import JsonValue
 
 _TOLD_ELSEWHERE: Final = frozenset({"kind", "message", "action", "responseSchema"})
 
@@ -93,7 +92,7 @@ def _decision(continuation: JsonObject) -> Iterator[RenderableType]:
     if "resumePayload" in continuation:
         yield section("Answer", quoted_json(continuation["resumePayload"]))
     if claim := object_in(continuation, "claim"):
-        yield section("Claim", _grid((plain(name), shown(_words(value))) for name, value in claim.items()))
+        yield section("Claim", _grid((plain(name), shown(str(value))) for name, value in claim.items()))
 
 
 def _effects(effects: list[JsonObject]) -> Iterator[RenderableType]:
@@ -108,7 +107,7 @@ def _history(history: list[JsonObject]) -> Iterator[RenderableType]:
         by = object_in(event, "data").get("by")
         who = "" if by is None else "by " + name_of_actor(by)
         table.add_row(
-            shown(_words(event.get("version"))), shown(text_in(event, "at")), shown(text_in(event, "type")), Text(who)
+            shown(str(event.get("version"))), shown(text_in(event, "at")), shown(text_in(event, "type")), Text(who)
         )
     if history:
         yield section("History", table)
@@ -121,7 +120,3 @@ def _grid(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     for name, value in rows:
         table.add_row(plain(name), value)
     return table
-
-
-def _words(value: JsonValue) -> str:
-    return value if isinstance(value, str) else str(value)

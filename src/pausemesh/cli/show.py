@@ -1,12 +1,9 @@
 """``pausemesh show``."""
 
 from datetime import UTC, datetime
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from pausemesh.cli.ending import run
-from pausemesh.cli.place import HERE, Place, open_questions
+from pausemesh.cli.place import HERE, AsJson, Place, open_questions
 from pausemesh.cli.sheet import question_sheet, rest_of_sheet
 from pausemesh.cli.terminal import print_json, standard_console
 
@@ -15,7 +12,7 @@ def show(
     id: str,
     /,
     *,
-    as_json: Annotated[bool, Parameter(name="--json", negative=(), show_default=False)] = False,
+    as_json: AsJson = False,
     place: Place = HERE,
 ) -> int:
     """Show everything that is known of a question; nothing is cut.

@@ -101,9 +101,9 @@ def print_json(value: JsonValue, file: TextIO | None = None) -> None:
     print(text, file=target)
 
 
-def shown(text: str, style: str = "") -> Text:
+def shown(text: str) -> Text:
     """Return a text from elsewhere in one line, harmless; a very long word is folded where it is printed."""
-    return Text(plain(text), style=style, overflow="fold")
+    return Text(plain(text), overflow="fold")
 
 
 class Quoted:

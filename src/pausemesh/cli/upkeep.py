@@ -4,24 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
-from cyclopts import Parameter
 from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from pausemesh import Finding, Flaw, Mesh
 from pausemesh import open as open_mesh
 from pausemesh.cli.place import database_path as database_path_of
 from pausemesh.cli.place import open_store
-from pausemesh.cli.plain_text import plain
 from pausemesh.cli.terminal import shown
+from pausemesh.core.principal import DEFAULT_SCOPE
 from pausemesh.core.values import JsonValue
 
 ResultT = TypeVar("ResultT")
-
-AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False)]
 
 FLAWS: Final[Mapping[Flaw, str]] = MappingProxyType(
     {
@@ -86,17 +82,15 @@ def table_of(findings: Sequence[Finding]) -> Table:
     return table
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def counted(count: int, one: str) -> str:
     """Return a number and its noun."""
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+    return f"{count:,} {one if count == 1 else f'{one}s'}"
 
 
-def sentence(text: str) -> Text:
-    """Return a line that is folded where it is too long."""
-    return Text(plain(text), overflow="fold")
+def stream_words(scope: str | None, stream: str) -> str:
+    """Return a stream's name, with its scope where that is another than the default one."""
+    return stream if scope in {None, DEFAULT_SCOPE} else f"{scope}: {stream}"
 
 
 def _place_of(finding: Finding) -> str:
-    if finding.stream is None:
-        return "(the whole)"
-    return finding.stream if finding.scope in {None, "default"} else f"{finding.scope}: {finding.stream}"
+    return "(the whole)" if finding.stream is None else stream_words(finding.scope, finding.stream)

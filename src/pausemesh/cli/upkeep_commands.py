@@ -4,7 +4,7 @@ from typing import Final
 
 from cyclopts import App
 
-from pausemesh.cli.exit_codes import exit_codes_help
+from pausemesh.cli.exit_codes import epilogue
 
 _VERIFY: Final = (
     "Check everything in a database of this machine against its log.\n\n"
@@ -33,6 +33,4 @@ _COMMANDS: Final = (
 def register_upkeep_commands(app: App) -> None:
     """Add the commands; each is loaded when it is called."""
     for name, text, examples in _COMMANDS:
-        lines = "\n".join(f"    {example}" for example in examples)
-        epilogue = f"Examples:\n\n{lines}\n\n{exit_codes_help()}\n"
-        app.command(f"pausemesh.cli.{name}:{name}", name=name, help=text, help_epilogue=epilogue)
+        app.command(f"pausemesh.cli.{name}:{name}", name=name, help=text, help_epilogue=epilogue(*examples))

@@ -6,9 +6,10 @@ from typing import Final
 from pausemesh import Mesh, VerifyReport
 from pausemesh.cli.ending import run
 from pausemesh.cli.exit_codes import Exit
+from pausemesh.cli.place import AsJson
 from pausemesh.cli.place import database_path as database_path_of
-from pausemesh.cli.terminal import print_json, standard_console
-from pausemesh.cli.upkeep import AsJson, counted, finding_to_json, on_database, sentence, table_of
+from pausemesh.cli.terminal import print_json, shown, standard_console
+from pausemesh.cli.upkeep import counted, finding_to_json, on_database, table_of
 from pausemesh.core.values import JsonValue
 from pausemesh.service.findings import MENDABLE
 
@@ -37,7 +38,7 @@ def verify(*, as_json: AsJson = False, database_path: Path | None = None) -> int
 def _print(report: VerifyReport, path: Path) -> None:
     console = standard_console()
     streams = [counted(report.streams[noun], word) for noun, word in _NOUNS.items()]
-    console.print(sentence(f"Checked {path}: {', '.join(streams)}; {counted(report.events, 'event')}."))
+    console.print(shown(f"Checked {path}: {', '.join(streams)}; {counted(report.events, 'event')}."))
     if report.is_sound:
         console.print("All is well.")
         return

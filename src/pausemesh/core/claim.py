@@ -22,6 +22,7 @@ from pausemesh.core.errors import (
     StreamTooLong,
     UnknownSchemaVersion,
 )
+from pausemesh.core.question import is_yes
 from pausemesh.core.stored_event import Members, Stamped, complete
 from pausemesh.core.stored_members import document, text, text_or_none, whole_number
 from pausemesh.core.values import JsonValue
@@ -188,8 +189,7 @@ def require_claimable(continuation: Continuation) -> None:
 def require_action(continuation: Continuation, name: str, arguments: Document) -> None:
     """Pass the action that was shown and approved, with exactly its arguments, key order aside.
 
-    A question without an action admits any. Approved is an answer that is ``true``, or an object whose ``approved``
-    is; whatever else it says, the action is not admitted.
+    A question without an action admits any.
 
     Raises:
         ActionMismatch: the name or the arguments are others, or it was not approved.
@@ -199,7 +199,5 @@ def require_action(continuation: Continuation, name: str, arguments: Document) -
         return
     if action.name != name or action.arguments != arguments:
         raise ActionMismatch(recorded=continuation.recorded)
-    answer = continuation.resume_payload
-    approved = answer.get("approved") if isinstance(answer, dict) else answer
-    if approved is not True:
+    if not is_yes(continuation.resume_payload):
         raise ActionMismatch("The answer is not a yes.", recorded=continuation.recorded)

@@ -14,7 +14,7 @@ the deadline by its own clock in the step that writes.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Final, NoReturn, TypeAlias, assert_never
 
@@ -199,13 +199,23 @@ def _decide_create(state: State | None, command: Create) -> tuple[Event, ...]:
     return ()
 
 
+def require_answerable_by_operator(ways: Collection[object]) -> None:
+    """Pass a question that is answerable by an operator.
+
+    Raises:
+        Forbidden: it is answerable by a token alone.
+    """
+    if AnswerableBy.OPERATOR not in ways:
+        raise Forbidden("This question is not answerable by an operator.")
+
+
 def _decide_resume(state: State, command: Resume, now: datetime) -> tuple[Event, ...]:
     continuation = state.continuation
     if command.by.kind is ActorKind.TOKEN:
         if not same_hash(command.token_hash, state.token_hash):
             raise TokenMismatch
-    elif AnswerableBy.OPERATOR not in continuation.answerable_by:
-        raise Forbidden("This question is not answerable by an operator.")
+    else:
+        require_answerable_by_operator(continuation.answerable_by)
     if command.idempotency_key == continuation.idempotency_key and command.by == continuation.by:
         if command.payload != continuation.resume_document:
             raise IdempotencyConflict

@@ -82,6 +82,11 @@ def shown_digest(continuation_id: str, payload: Document, expires_at: datetime |
     return hashlib.sha256(b",".join(parts)).hexdigest()
 
 
+def is_yes(answer: JsonValue) -> bool:
+    """Tell whether an answer approves: it is ``true``, or an object whose ``approved`` is."""
+    return (answer.get("approved") if isinstance(answer, dict) else answer) is True
+
+
 def _kind(members: dict[str, JsonValue], action: Action | None) -> QuestionKind:
     implied = QuestionKind.INPUT if action is None else QuestionKind.APPROVAL
     try:

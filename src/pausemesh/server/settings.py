@@ -119,6 +119,11 @@ class Settings:
         """Whether nothing is kept."""
         return self.database_path == IN_MEMORY
 
+    @property
+    def own_secret_path(self) -> Path:
+        """Where the secret is that the first start makes."""
+        return Path(f"{self.database_path}.secret")
+
     def policy(self) -> Policy:
         """Return what the mesh is told.
 
@@ -150,10 +155,9 @@ class Settings:
 
     def _own_secret(self) -> str:
         """Return the secret beside the database, made at the first start for its owner's eyes alone."""
-        path = Path(f"{self.database_path}.secret")
-        if not path.exists():
-            _make_secret(path)
-        return _read_file(path)
+        if not self.own_secret_path.exists():
+            _make_secret(self.own_secret_path)
+        return _read_file(self.own_secret_path)
 
 
 _LONGEST_SECONDS: Final = core_limits.LIFETIME_CEILING_SECONDS

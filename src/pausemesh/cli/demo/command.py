@@ -11,9 +11,8 @@ import tempfile
 import time
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any, Final, TextIO
+from typing import Any, Final, TextIO
 
-from cyclopts import Parameter
 from rich.console import Console
 
 from pausemesh import PauseMeshError
@@ -21,6 +20,7 @@ from pausemesh.cli.demo.plans import Plan
 from pausemesh.cli.demo.report import Report
 from pausemesh.cli.demo.rounds import Round
 from pausemesh.cli.demo.story import DATABASE, LONGEST_SECONDS, tell_story
+from pausemesh.cli.place import AsJson
 
 _PLAIN_WIDTH: Final = 100
 _SEEDS: Final = 10_000
@@ -52,7 +52,7 @@ def demo(
     *,
     keep: Path | None = None,
     seed: int | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Run the demo; return 0 where all is as it must be, else 1.
 
