@@ -235,3 +235,5 @@ def test_the_database_is_the_one_that_the_settings_name(
     assert str(healthy) in about(run, "file")["text"]
     monkeypatch.setenv("PAUSEMESH_DATABASE_PATH", ":memory:")
     assert about(run, "file")["state"] == "warn"
+    monkeypatch.setenv("PAUSEMESH_DATABASE_PATH", "")
+    assert states(run) == {"sqlite": "ok", "settings": "fail"}

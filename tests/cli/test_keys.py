@@ -35,14 +35,26 @@ def test_it_is_the_database_of_the_file_that_a_server_reads_its_settings_from(
         (folder / "mesh.toml").write_text(f'port = 9000\n{spelling} = "{spelling}.db"\n', encoding="utf-8")
         assert run("keys", "create", "--role", "agent").code == 0
         assert (folder / f"{spelling}.db").is_file()
-    for content in ("port = 9000", "database_path = 5"):
+    for content, path in (("port = 9000\nhost = 7", "data/pausemesh.db"), ("database_path = 5", "at 5.")):
         (folder / "mesh.toml").write_text(content, encoding="utf-8")
-        assert "data/pausemesh.db" in run("inbox").err
-    for content in ("port = ", "\udcff"):
+        assert path in run("inbox").err
+    for content in ("port = ", "\udcff", "database_path = []", 'database_path = ""', 'database_path = ":memory:"'):
         (folder / "mesh.toml").write_bytes(content.encode("utf-8", "surrogateescape"))
         assert run("inbox").code == 1
     monkeypatch.setenv("PAUSEMESH_CONFIG_PATH", "missing.toml")
     assert "PAUSEMESH_CONFIG_PATH" in run("inbox").err
+
+
+@pytest.mark.parametrize("value", ["", ":memory:"])
+def test_what_is_no_file_to_a_server_is_none_to_a_command(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("PAUSEMESH_DATABASE_PATH", value)
+    for words in ("inbox", "verify", "keys list", "keys create --role agent"):
+        done = run(*words.split())
+        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1), words
+        assert "PAUSEMESH_DATABASE_PATH" in done.err
+    assert [*folder.iterdir()] == []
 
 
 def test_a_flag_names_another_database_than_the_environment(run: Run, database: Path, folder: Path) -> None:

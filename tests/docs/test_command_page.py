@@ -9,6 +9,7 @@ from pausemesh.cli import place
 from pausemesh.cli.app import app
 from pausemesh.cli.configuration import CONFIG_PATH
 from pausemesh.cli.exit_codes import MEANINGS
+from pausemesh.server.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command.md"
 
@@ -31,4 +32,4 @@ def test_its_exit_codes_are_those_of_the_command(page: str) -> None:
 def test_it_names_every_setting_that_says_where_the_questions_are(page: str) -> None:
     for name in (place.DATABASE_PATH, place.URL, place.API_KEY, place.API_KEY_FILE, CONFIG_PATH):
         assert f"`{name}`" in page
-    assert f"`./{place.DEFAULT_DATABASE}`" in page
+    assert f"`{Settings().database_path}`" in page

@@ -1,11 +1,12 @@
 """Where the settings of a command come from beside its flags: the environment, then a TOML file."""
 
 import dataclasses
+import functools
 import os
 import tomllib
 from typing import Final
 
-from cyclopts import App, ArgumentCollection
+from cyclopts import App, ArgumentCollection, CycloptsError
 from cyclopts.config import Env, Toml
 
 from pausemesh.server.settings import ENVIRONMENT_PREFIX, Settings, SettingsError
@@ -27,10 +28,35 @@ def read_environment(app: App, commands: tuple[str, ...], arguments: ArgumentCol
 
 def read_file(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
     """Fill in what is still open from the file that PAUSEMESH_CONFIG_PATH names; an unknown entry stops the start."""
+    _read_file(app, commands, arguments, allow_unknown=False)
+
+
+def configured_database() -> Settings:
+    """Return settings that name the database which a server would use; the others are not read.
+
+    Raises:
+        SettingsError: what is set names none, or the file cannot be read.
+    """
+    app = App(config=(Env(ENVIRONMENT_PREFIX, command=False), functools.partial(_read_file, allow_unknown=True)))
+    app.default(_database_alone)
+    try:
+        read, bound, _ = app.parse_args([], exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise SettingsError(" ".join(str(error).split())) from None
+    settings: Settings = read(*bound.args, **bound.kwargs)
+    return settings
+
+
+def _database_alone(*, database_path: str = Settings().database_path) -> Settings:
+    return Settings(database_path=database_path)
+
+
+def _read_file(app: App, commands: tuple[str, ...], arguments: ArgumentCollection, *, allow_unknown: bool) -> None:
     path = os.environ.get(CONFIG_PATH)
     if not path:
         return
     try:
-        Toml(path, must_exist=True, use_commands_as_keys=False)(app, commands, arguments)
+        file = Toml(path, must_exist=True, use_commands_as_keys=False, allow_unknown=allow_unknown)
+        file(app, commands, arguments)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         raise SettingsError(f"{CONFIG_PATH} must name a readable TOML file") from None

@@ -9,6 +9,7 @@ from typing import Final
 from cyclopts import CycloptsError
 from rich.text import Text
 
+from pausemesh import InvalidRequest
 from pausemesh.cli.ending import run
 from pausemesh.cli.exit_codes import Exit
 from pausemesh.cli.health import Check, State, fail, ok, warn
@@ -50,7 +51,10 @@ def _checks(given: Path | None) -> Iterator[Check]:
     if given is None and settings is not None and settings.is_in_memory:
         yield warn("file", "The settings keep everything in memory.", "Set PAUSEMESH_DATABASE_PATH to a file.")
         return
-    path = given or (database_path_of(None) if settings is None else Path(settings.database_path))
+    try:
+        path = database_path_of(given)
+    except InvalidRequest:  # it is what the settings were refused for
+        return
     of_place = [*checks_of_place(path)]
     yield from of_place
     if of_place[0].state is not State.FAIL:

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import os
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -13,17 +12,17 @@ from typing import Annotated, Final, TypeAlias
 from cyclopts import Parameter
 
 from pausemesh import BlockingMesh, InvalidRequest, SqliteEventStore, StoreUnavailable, SystemClock, open_sync
-from pausemesh.cli.configuration import CONFIG_PATH
+from pausemesh.cli.configuration import configured_database
 from pausemesh.cli.local_questions import LocalQuestions, local_principal
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.questions import Questions
 from pausemesh.core.principal import DEFAULT_SCOPE
+from pausemesh.server.settings import SettingsError
 
 DATABASE_PATH: Final = "PAUSEMESH_DATABASE_PATH"
 URL: Final = "PAUSEMESH_URL"
 API_KEY: Final = "PAUSEMESH_API_KEY"
 API_KEY_FILE: Final = "PAUSEMESH_API_KEY_FILE"
-DEFAULT_DATABASE: Final = Path("data/pausemesh.db")
 
 _KEY_FILE_BYTES: Final = 1_024
 
@@ -105,26 +104,22 @@ def _require_there(path: Path) -> None:
 
 
 def database_path(given: Path | None) -> Path:
-    """Return which database of this machine is meant: the flag's, the environment's, the file's, or the default.
+    """Return which database of this machine is meant: the flag's, or the one that a server would use.
 
     Raises:
-        InvalidRequest: the file that PAUSEMESH_CONFIG_PATH names cannot be read.
+        InvalidRequest: the settings name no file, or cannot be read.
     """
-    return given or Path(os.environ.get(DATABASE_PATH) or _of_file() or DEFAULT_DATABASE)
-
-
-def _of_file() -> str | None:
-    """Return the database of the file in which a server finds its settings, so that both mean the same one."""
-    path = os.environ.get(CONFIG_PATH)
-    if not path:
-        return None
+    if given is not None:
+        return given
     try:
-        with Path(path).open("rb") as file:
-            settings = tomllib.load(file)
-    except (OSError, ValueError):
-        raise InvalidRequest(f"The file that {CONFIG_PATH} names cannot be read.") from None
-    named = settings.get("database-path", settings.get("database_path"))
-    return named if isinstance(named, str) else None
+        settings = configured_database()
+    except SettingsError as error:
+        raise InvalidRequest(f"{error}.") from None
+    if settings.is_in_memory:
+        raise InvalidRequest(
+            f"{DATABASE_PATH} keeps everything in a server's memory; name a file with --database-path."
+        )
+    return Path(settings.database_path)
 
 
 def _server(place: Place) -> tuple[str, str] | None:
