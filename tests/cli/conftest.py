@@ -10,6 +10,7 @@ import pytest
 
 import pausemesh
 from pausemesh.cli import main
+from tests.environment import without_settings
 
 BOT = pausemesh.Principal(id="travel-agent", role=pausemesh.Role.AGENT)
 ANA = pausemesh.Principal(id="ana", role=pausemesh.Role.EDITOR)
@@ -50,9 +51,8 @@ Run = Callable[..., Done]
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the command runs, without any setting of PauseMesh."""
-    for name in os.environ:
-        if name.startswith("PAUSEMESH_"):
-            monkeypatch.delenv(name)
+    for name in os.environ.keys() - without_settings().keys():
+        monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -39,13 +39,17 @@ def test_kinds_of_refusals_are_told_apart(error: type[PauseMeshError], code: int
 
 
 def test_a_servers_own_codes_end_as_their_status_says() -> None:
-    for code, status in STATUS.items():
-        exit_code = exit_of(code, status)
-        assert exit_code is not Exit.FINE
-        if status in {401, 403}:
-            assert exit_code is Exit.REFUSED
-        if status in {409, 410}:
-            assert exit_code is Exit.CONFLICT
+    wanted = {
+        Exit.USAGE: {400, 405, 408, 413, 414, 415, 421, 422, 431},
+        Exit.NOT_FOUND: {404},
+        Exit.CONFLICT: {409, 410, 422},
+        Exit.INVALID_ANSWER: {422},
+        Exit.REFUSED: {401, 403},
+        Exit.UNAVAILABLE: {429, 500, 503, 507},
+        Exit.UNKNOWN: {503},
+    }
+    ends = {(exit_of(code, status), status) for code, status in STATUS.items()}
+    assert ends == {(exit_code, status) for exit_code, statuses in wanted.items() for status in statuses}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 import pausemesh
 from tests.cli.conftest import BOOKING, Run, ask
 from tests.cli.terminal import Terminal
+from tests.environment import without_settings
 
 AZ1 = '{"flight": "AZ1"}'
 
@@ -21,7 +22,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
     """A database, and the address of a server on it."""
     database = tmp_path_factory.mktemp("served") / "q.db"
     words = ["serve", "--port", "0", "--database-path", str(database), "--log-level", "error"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
+    environment = without_settings()
     server = subprocess.Popen(
         [sys.executable, "-m", "pausemesh", *words], stdout=subprocess.PIPE, text=True, env=environment
     )

@@ -115,6 +115,11 @@ def test_json_is_ascii_where_the_stream_has_no_unicode() -> None:
         assert stream.read() == text
 
 
+def test_an_owner_is_shown_where_there_is_one() -> None:
+    assert "owner          task:t_1\n" in drawn(question_sheet({"owner": "task:t_1"}, [], NOW))
+    assert "owner" not in drawn(question_sheet({}, [], NOW))
+
+
 @pytest.mark.parametrize(
     ("payload", "kind"),
     [

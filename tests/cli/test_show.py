@@ -45,7 +45,7 @@ def test_the_decision_the_claim_and_the_effects_are_shown(run: Run, database: Pa
     assert (effect["key"], effect["status"], effect["result"], effect["attempts"]) == ("book", "completed", {"t": 7}, 1)
 
 
-def test_a_cancellation_and_an_owner_are_shown(run: Run, database: Path) -> None:
+def test_a_cancellation_and_who_took_the_question_back_are_shown(run: Run, database: Path) -> None:
     asked = ask(database)
     with pausemesh.open_sync(database) as mesh:
         mesh.cancel(asked.continuation.id, reason="the trip is off")

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import socket
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
+from tests.environment import without_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "tutorial" / "first-pause.md"
@@ -92,7 +92,7 @@ def reading(folder: Path, blocks: Iterable[tuple[str, str]]) -> Iterator[Reader]
     for name in ("env", ".venv"):
         (folder / name).symlink_to(sys.prefix)
     port = free_port()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
+    kept = without_settings()
     kept |= {"PAUSEMESH_PORT": str(port), "NO_PROXY": "127.0.0.1", "PS1": "$ ", "HISTFILE": ""}
     with contextlib.ExitStack() as stack:
         terminals = {
@@ -173,7 +173,7 @@ def test_it_works_as_typed_and_each_refund_happens_once(reader: Reader, tmp_path
     assert reader.is_through
 
 
-def test_what_the_readme_shows_works_within_a_minute(tmp_path: Path) -> None:
+def test_what_the_readme_shows_works_as_typed(tmp_path: Path) -> None:
     blocks = README.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert len(blocks) == 2
     with reading(tmp_path, ((title, code) for title, (_, code) in zip((SERVER, YOURS), blocks, strict=True))) as reader:

@@ -1,7 +1,5 @@
 """The commands of the pages on HTTP do what the pages say, on a real server."""
 
-import os
-import re
 import shutil
 import subprocess
 import threading
@@ -12,24 +10,16 @@ from typing import Any
 import pytest
 
 import pausemesh
+from tests.docs.pages import blocks, shell
+from tests.environment import without_settings
 from tests.server.follower import Follower
 from tests.server.harness import SECONDS, Client, RunningServer
 from tests.server.served import Served, key_of
-
-HOWTO = Path(__file__).resolve().parents[2] / "docs" / "howto"
-BLOCK = re.compile(r"^```(bash|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SETTINGS = re.compile(r"^export PAUSEMESH_.*\n", re.MULTILINE)
 
 FOLLOW = """
 const { PAUSEMESH_URL, PAUSEMESH_API_KEY, POSITION } = process.env;
 follow(`${PAUSEMESH_URL}/v1/events`, PAUSEMESH_API_KEY, (event) => console.log(event.nounId), POSITION);
 """
-
-
-def blocks(page: str, language: str = "bash") -> list[str]:
-    """The blocks of a page, without the lines that say where the server is."""
-    found = BLOCK.findall((HOWTO / page).read_text(encoding="utf-8"))
-    return [SETTINGS.sub("", code) for kind, code in found if kind == language]
 
 
 @pytest.fixture
@@ -45,29 +35,20 @@ def agent(server: RunningServer) -> Iterator[Client]:
 
 
 def environment(client: Client) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
     url = f"http://127.0.0.1:{client.port}"
-    return {**kept, "PAUSEMESH_URL": url, "PAUSEMESH_API_KEY": client.key or "", "NO_PROXY": "127.0.0.1"}
+    return {"PAUSEMESH_URL": url, "PAUSEMESH_API_KEY": client.key or "", "NO_PROXY": "127.0.0.1"}
 
 
-def shell(script: str, client: Client, folder: Path) -> list[str]:
+def printed_by(script: str, client: Client, folder: Path) -> list[str]:
     """Run a script, which must work; return what it printed, line by line."""
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment(client),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = shell(script, folder, **environment(client))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq here")
 def test_a_shell_asks_waits_answers_and_goes_on(agent: Client, tmp_path: Path) -> None:
-    printed = shell("".join(blocks("call-over-http.md")), agent, tmp_path)
+    printed = printed_by("".join(blocks("call-over-http.md")), agent, tmp_path)
     assert printed == ["pending", "false", "started", "completed", "done"]
 
 
@@ -85,7 +66,9 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def following(words: list[str], client: Client, **more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(words, env={**environment(client), **more}, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        words, env={**without_settings(), **environment(client), **more}, stdout=subprocess.PIPE, text=True
+    )
 
 
 def told(program: subprocess.Popen[str], wanted: str) -> str:
@@ -148,7 +131,7 @@ def test_an_admin_settles_a_doubt(server: RunningServer, agent: Client, tmp_path
     life.begin()
     life.release()
     (settle,) = blocks("settle-doubt.md")
-    [printed] = shell(f"ID={life.id}\n{settle}", life.admin, tmp_path)
+    [printed] = printed_by(f"ID={life.id}\n{settle}", life.admin, tmp_path)
     assert printed.index('"status":"started"') < printed.index('"status":"completed"')
     life.admin.close()
 

@@ -1,10 +1,7 @@
 """The commands of the pages on checking and on backups do what the pages say, while others use the database."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -14,31 +11,11 @@ import pausemesh
 from pausemesh.cli.exit_codes import Exit
 from pausemesh.cli.upkeep import FLAWS
 from pausemesh.service.findings import MENDABLE
+from tests.docs.pages import HOWTO, blocks, shell
 from tests.service.damaging import damage
 
-HOWTO = Path(__file__).resolve().parents[2] / "docs" / "howto"
-BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAW_ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (yes|no) \|$", re.MULTILINE)
 EXIT_ROW = re.compile(r"^\| (\d+) \|", re.MULTILINE)
-
-
-def blocks(page: str) -> list[str]:
-    return BLOCK.findall((HOWTO / page).read_text(encoding="utf-8"))
-
-
-def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a block as it is printed, with the python and the command of this environment."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from tests.environment import without_settings
+
 T = TypeVar("T")
 
 EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
@@ -26,7 +28,7 @@ class Programs:
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start Python with these words, and with the examples to import from."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PAUSEMESH_")}
+        kept = without_settings()
         process = subprocess.Popen(
             [sys.executable, *words],
             cwd=self.folder,

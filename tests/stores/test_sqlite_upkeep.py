@@ -11,20 +11,7 @@ from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance_givens import SCOPE, event, given, write
 from pausemesh.testing.conformance_upkeep import seen_of
-
-TRIGGERS = ("heads_refuse_delete", "events_refuse_update", "events_refuse_delete")
-
-
-def damage(path: Path, sql: str) -> None:
-    """Do to a file what its triggers forbid, as somebody could who owns it, and put them back."""
-    connection = apsw.Connection(str(path))
-    kept = [str(connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).get) for name in TRIGGERS]
-    for name in TRIGGERS:
-        connection.execute(f"DROP TRIGGER {name}")
-    connection.execute(sql)
-    for trigger in kept:
-        connection.execute(trigger)
-    connection.close()
+from tests.service.damaging import damage
 
 
 @pytest.fixture
