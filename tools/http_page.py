@@ -22,7 +22,7 @@ pmr_…` for itself, into `X-API-Key`. Each key has a role and a scope:
 |---|---|
 | agent | ask; read, follow and take back what it asked itself; claim, and run effects. It never decides an approval |
 | messenger | nothing of what is here yet |
-| viewer | read everything of the scope |
+| viewer | read everything of the scope, and answer a question whose resume token it holds |
 | editor | what a viewer may; ask, claim, answer and cancel |
 | admin | what an editor may; settle effects that are in doubt |
 
@@ -31,6 +31,9 @@ What another scope holds does not exist: it is answered like an unknown id, byte
 While no key was ever made, and the server listens on loopback, requests under `/v1` need none: from this machine, for
 `localhost`, `127.0.0.1` or `[::1]`, not passed on by a proxy, and not from a page of another site. Listing, following,
 answering as an operator, getting another token, settling effects and `/metrics` need one even then.
+
+An id, also one of yours, is no secret: it stands in logs, addresses and histories. One that looks like a key or a token
+(`pmk_…`, `pmr_…`) is refused, with the reason `credential`.
 
 A request is checked in this order, and the first check that fails answers: transport, route and method, caller, rate,
 declared size, media type, body, JSON, headers and shape, the object, the role, the resume token, an earlier call under

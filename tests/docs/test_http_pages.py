@@ -1,16 +1,18 @@
 """The commands of the pages on HTTP do what the pages say, on a real server."""
 
+import re
 import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import pausemesh
-from tests.docs.pages import blocks, shell
+from tests.docs.pages import HOWTO, blocks, shell
 from tests.environment import without_settings
 from tests.server.follower import Follower
 from tests.server.harness import SECONDS, Client, RunningServer
@@ -140,6 +142,7 @@ class Life:
     """A question that is asked, answered and gone on with, to the point at which a call is repeated."""
 
     def __init__(self, server: RunningServer, agent: Client) -> None:
+        self.clock = server.clock
         self.agent = agent
         self.admin = server.client("admin")
         self.asked = agent.ask(queue="q")
@@ -155,9 +158,15 @@ class Life:
         self.resume()
         return self.agent.post(f"{self.path}/claim", {"worker": "w", "leaseSeconds": 60})
 
-    def begin(self, attempt: str | None = "try") -> Any:
-        self.take()
+    def pass_time(self, seconds: int) -> None:
+        self.clock.advance(timedelta(seconds=seconds))
+
+    def post_begin(self, attempt: str | None) -> Any:
         return self.agent.post(f"{self.claim}/effects", {**self.fence, "key": "book"}, key=attempt)
+
+    def begin(self) -> Any:
+        self.take()
+        return self.post_begin("try")
 
     def answer(self) -> Any:
         digest = self.asked["continuation"]["shownDigest"]
@@ -203,21 +212,20 @@ def ask_again(life: Life) -> tuple[Any, Any]:
 
 def begin_under_another_name(life: Life) -> tuple[Any, Any]:
     first = life.begin()
-    return first, life.agent.post(f"{life.claim}/effects", {**life.fence, "key": "book"}, key="other")
+    return first, life.post_begin("other")
 
 
 def begin_without_a_name(life: Life) -> tuple[Any, Any]:
     life.take()
-    body = {**life.fence, "key": "book"}
-    return life.agent.post(f"{life.claim}/effects", body), life.agent.post(f"{life.claim}/effects", body)
+    return life.post_begin(None), life.post_begin(None)
 
 
 def after_taking(call: Callable[[Life], Any]) -> Callable[[Life], tuple[Any, Any]]:
-    def twice(life: Life) -> tuple[Any, Any]:
+    def calls(life: Life) -> tuple[Any, Any]:
         life.take()
         return call(life), call(life)
 
-    return twice
+    return calls
 
 
 def take_again(life: Life) -> tuple[Any, Any]:
@@ -231,54 +239,101 @@ def resolve_again(life: Life) -> tuple[Any, Any]:
     return life.resolve(), life.resolve()
 
 
-@pytest.mark.parametrize(
-    ("calls", "status", "told"),
-    [
-        (ask_again, 200, None),
-        (lambda life: (life.resume(), life.resume()), 200, "replayed"),
-        (lambda life: (life.answer(), life.answer()), 200, "replayed"),
-        (lambda life: (life.cancel(), life.cancel()), 200, None),
-        (lambda life: (life.reissue(), life.reissue()), 409, "VERSION_CONFLICT"),
-        (take_again, 409, "CLAIM_HELD"),
-        (lambda life: (life.take_next(), life.take_next()), 204, None),
-        (lambda life: (life.renew(), life.renew()), 200, None),
-        (lambda life: (life.begin(), life.begin()), 200, "replayed"),
-        (begin_under_another_name, 409, "EFFECT_UNKNOWN"),
-        (begin_without_a_name, 409, "EFFECT_UNKNOWN"),
-        (lambda life: (life.outcome(), life.outcome()), 200, None),
-        (lambda life: (life.done(), life.done()), 200, None),
-        (after_taking(Life.fail), 200, None),
-        (after_taking(Life.release), 409, "LEASE_LOST"),
-        (resolve_again, 200, None),
-    ],
-    ids=[
-        "ask",
-        "resume",
-        "answer",
-        "cancel",
-        "token",
-        "claim",
-        "next",
-        "renew",
-        "effect",
-        "other",
-        "none",
-        "outcome",
-        "done",
-        "fail",
-        "release",
-        "resolve",
-    ],
-)
+def begin_again_once_the_lease_is_over(life: Life) -> tuple[Any, Any]:
+    first = life.begin()
+    life.pass_time(61)
+    return first, life.post_begin("try")
+
+
+def begin_again_once_the_lease_is_over_and_it_has_an_outcome(life: Life) -> tuple[Any, Any]:
+    first = life.begin()
+    life.agent.post(f"{life.claim}/effects/book/outcome", {**life.fence, "status": "completed", "result": 1})
+    life.pass_time(61)
+    return first, life.post_begin("try")
+
+
+def resume_again_after_the_deadline(life: Life) -> tuple[Any, Any]:
+    first = life.resume()
+    life.pass_time(30 * 86_400)
+    return first, life.resume()
+
+
+def resume_with_another_payload(life: Life) -> tuple[Any, Any]:
+    return life.resume(), life.agent.resume(life.asked, 2, key="r")
+
+
+def ask_again_without_a_key(life: Life) -> tuple[Any, Any]:
+    first, again = (life.agent.post("/v1/continuations", {"payload": 1}) for _ in range(2))
+    assert first.json["continuation"]["continuationId"] != again.json["continuation"]["continuationId"]
+    return first, again
+
+
+def twice(call: Callable[[Life], Any]) -> Callable[[Life], tuple[Any, Any]]:
+    return lambda life: (call(life), call(life))
+
+
+REPLAYED = '`"replayed": true`'
+
+
+class Repeat(NamedTuple):
+    """Calls of a row of the page, the status of the repeat, and the code or the word that the row says of it."""
+
+    row: str
+    calls: Callable[[Life], tuple[Any, Any]]
+    status: int
+    said: str
+
+
+REPEATS = [
+    Repeat("any GET", twice(lambda life: life.agent.get(life.path)), 200, ""),
+    Repeat("`POST /v1/continuations`", ask_again, 200, ""),
+    Repeat("`POST /v1/continuations`", ask_again_without_a_key, 201, ""),
+    Repeat("`…/resume`, `…/answer`", twice(Life.resume), 200, REPLAYED),
+    Repeat("`…/resume`, `…/answer`", resume_again_after_the_deadline, 200, REPLAYED),
+    Repeat("`…/resume`, `…/answer`", twice(Life.answer), 200, REPLAYED),
+    Repeat("`…/resume`, `…/answer`", resume_with_another_payload, 422, "IDEMPOTENCY_CONFLICT"),
+    Repeat("`…/cancel`", twice(Life.cancel), 200, ""),
+    Repeat("`…/token`", twice(Life.reissue), 409, "VERSION_CONFLICT"),
+    Repeat("`…/claim`", take_again, 409, "CLAIM_HELD"),
+    Repeat("`POST /v1/claims`", twice(Life.take_next), 204, ""),
+    Repeat("`…/renew`", after_taking(Life.renew), 200, ""),
+    Repeat("`…/effects`", twice(Life.begin), 200, REPLAYED),
+    Repeat("`…/effects`", begin_under_another_name, 409, "EFFECT_UNKNOWN"),
+    Repeat("`…/effects`", begin_without_a_name, 409, "EFFECT_UNKNOWN"),
+    Repeat("`…/effects`, the lease over", begin_again_once_the_lease_is_over, 409, "EFFECT_UNKNOWN"),
+    Repeat("`…/effects`, the lease over", begin_again_once_the_lease_is_over_and_it_has_an_outcome, 200, ""),
+    Repeat("`…/outcome`, `…/done`, `…/fail`", twice(Life.outcome), 200, ""),
+    Repeat("`…/outcome`, `…/done`, `…/fail`", twice(Life.done), 200, ""),
+    Repeat("`…/outcome`, `…/done`, `…/fail`", after_taking(Life.fail), 200, ""),
+    Repeat("`…/release`", after_taking(Life.release), 409, "LEASE_LOST"),
+    Repeat("`…/resolve`", resolve_again, 200, ""),
+]
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, str]:
+    """What the page says of a repeat, by the call."""
+    page = (HOWTO / "call-over-http.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| (.+?) \| (.+) \|$", page.partition("| call | a repeat |")[2], re.MULTILINE))
+
+
+def test_every_row_of_the_page_and_every_refusal_in_it_is_tried(rows: dict[str, str]) -> None:
+    assert rows.keys() == {repeat.row for repeat in REPEATS}
+    said = {(row, code) for row, text in rows.items() for code in re.findall(r"4\d\d `([A-Z_]+)`", text)}
+    assert said == {(repeat.row, repeat.said) for repeat in REPEATS if repeat.status >= 400}
+
+
+@pytest.mark.parametrize("repeat", REPEATS, ids=[f"{number} {one.row}" for number, one in enumerate(REPEATS)])
 def test_a_repeat_is_answered_as_the_page_says(
-    server: RunningServer, agent: Client, calls: Callable[[Life], tuple[Any, Any]], status: int, told: str | None
+    server: RunningServer, agent: Client, rows: dict[str, str], repeat: Repeat
 ) -> None:
     life = Life(server, agent)
-    first, again = calls(life)
+    first, again = repeat.calls(life)
     life.admin.close()
     assert first.status in {200, 201}
-    assert again.status == status
-    if told == "replayed":
+    assert again.status == repeat.status
+    assert repeat.said in rows[repeat.row]
+    if repeat.said == REPLAYED:
         assert (first.json["replayed"], again.json["replayed"]) == (False, True)
-    elif told is not None:
-        assert again.json["code"] == told
+    elif repeat.said:
+        assert again.json["code"] == repeat.said

@@ -89,6 +89,10 @@ async def test_failures_beyond_what_is_kept_still_give_the_claim_back(mesh: Mesh
     for _ in range(limits.EVENTS_PER_STREAM + 2):
         await mesh.fenced.fail(noun_id, lease.fence, reason="again")
         _, lease = await mesh.fenced.take(noun_id, worker="w", lease=LEASE)
+    await mesh.fenced.fail(noun_id, lease.fence, reason="again")
+    with pytest.raises(pausemesh.LeaseLost):
+        await mesh.fenced.fail(noun_id, lease.fence, reason="again")
+    _, lease = await mesh.fenced.take(noun_id, worker="w", lease=LEASE)
     await mesh.fenced.finish(noun_id, lease.fence)
 
 
