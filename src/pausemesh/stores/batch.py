@@ -20,15 +20,19 @@ class EventMark(NamedTuple):
     at: int
 
 
-class Facts(Protocol):
+class Marks(Protocol):
+    """Which events are stored, as it is in the step that writes."""
+
+    def find_event(self, scope: str, stream: str, version: int) -> EventMark | None:
+        """Return the mark of one event."""
+        ...
+
+
+class Facts(Marks, Protocol):
     """What judging a call may have to look up, as it is in the step that writes."""
 
     def find_head(self, scope: str, stream: str) -> HeadRow | None:
         """Return the head of a stream."""
-        ...
-
-    def find_event(self, scope: str, stream: str, version: int) -> EventMark | None:
-        """Return the mark of one event."""
         ...
 
     def find_beat(self, scope: str, stream: str) -> int | None:
@@ -91,13 +95,13 @@ def reason_against(write: Write, head: HeadRow | None, facts: Facts, now: int) -
     return None
 
 
-def is_restorable(restoring: Restoring, head: HeadRow | None, facts: Facts) -> bool:
+def is_restorable(restoring: Restoring, head: HeadRow | None, marks: Marks) -> bool:
     """Tell whether a head may be written anew: it is what was seen, and the stream's events end at its version."""
     wanted = restoring.head
     if (None if head is None else stream_of(head)) != restoring.seen:
         return False
     last, next_one = (
-        facts.find_event(wanted.scope, wanted.stream, version) for version in (wanted.version, wanted.version + 1)
+        marks.find_event(wanted.scope, wanted.stream, version) for version in (wanted.version, wanted.version + 1)
     )
     return last is not None and next_one is None
 

@@ -31,11 +31,13 @@ def from_micros(value: int) -> datetime:
     return EPOCH + timedelta(microseconds=value)
 
 
-def _maybe_time(value: int | None) -> datetime | None:
+def maybe_time(value: int | None) -> datetime | None:
+    """Return the same of a time that may be missing."""
     return None if value is None else from_micros(value)
 
 
-def _maybe_micros(value: datetime | None) -> int | None:
+def maybe_micros(value: datetime | None) -> int | None:
+    """Return the microseconds since 1970 of a time that may be missing."""
     return None if value is None else to_micros(value)
 
 
@@ -121,7 +123,7 @@ def created_head(write: Write, head: Head, now: int) -> HeadRow:
         head.trace,
         head.queue,
         head.token_hash,
-        _maybe_micros(head.due_at),
+        maybe_micros(head.due_at),
         now,
         now,
     )
@@ -141,7 +143,7 @@ def changed_head(row: HeadRow, write: Write, head: Head, now: int) -> HeadRow:
         head.trace,
         head.queue,
         head.token_hash,
-        _maybe_micros(head.due_at),
+        maybe_micros(head.due_at),
         row.created_at,
         now,
         row.holder,
@@ -167,13 +169,13 @@ def restored_head(stream: Stream) -> HeadRow:
         head.trace,
         head.queue,
         head.token_hash,
-        _maybe_micros(head.due_at),
+        maybe_micros(head.due_at),
         to_micros(stream.created_at),
         to_micros(stream.updated_at),
         claim.holder,
         claim.fence,
-        _maybe_micros(claim.lease_until),
-        _maybe_micros(claim.done_at),
+        maybe_micros(claim.lease_until),
+        maybe_micros(claim.done_at),
         claim.attempts,
     )
 
@@ -242,13 +244,13 @@ def stream_of(row: HeadRow, events: tuple[Recorded, ...] = ()) -> Stream:
             trace=row.trace,
             queue=row.queue,
             token_hash=row.token_hash,
-            due_at=_maybe_time(row.due_at),
+            due_at=maybe_time(row.due_at),
         ),
         claim=ClaimColumns(
             holder=row.holder,
             fence=row.fence,
-            lease_until=_maybe_time(row.lease_until),
-            done_at=_maybe_time(row.done_at),
+            lease_until=maybe_time(row.lease_until),
+            done_at=maybe_time(row.done_at),
             attempts=row.attempts,
         ),
         created_at=from_micros(row.created_at),

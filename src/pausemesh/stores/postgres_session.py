@@ -1,0 +1,229 @@
+"""A connection that is kept, and how statements go over it: all in one message, with a limit of time."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final, Self
+
+import psycopg
+from psycopg.adapt import Transformer
+from psycopg.errors import Diagnostic
+from psycopg.pq import ExecStatus, Format
+from psycopg.pq.abc import PGconn, PGresult
+from psycopg.types.numeric import Int8BinaryLoader
+from psycopg.types.string import ByteaBinaryLoader
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from pausemesh.core.errors import StoreUnavailable
+from pausemesh.stores.postgres_errors import ConnectionLost, refusal_in
+from pausemesh.stores.postgres_statement import Statement
+from pausemesh.stores.postgres_values import Parameter
+
+Row = tuple[Any, ...]
+Connection = psycopg.AsyncConnection[Any]
+Pool = AsyncConnectionPool[Any]
+Sending = tuple[Statement, Sequence[Parameter]]
+
+_SETTINGS: Final = (
+    b"SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
+    b" SET enable_mergejoin = off; SET jit = off; SET client_min_messages = warning; SET client_encoding = 'UTF8'"
+)
+"""All statements are small and have their index; a planner that thinks it over each time takes longer than they do."""
+
+_FINE: Final = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIPELINE_SYNC})
+_WARNING: Final = "WARNING"
+
+
+class PostgresSession:
+    """A connection out of the host's pool; given back closed, so that no trace of its use is left on it.
+
+    Attributes:
+        was_warned: the server warned of something since the last exchange began.
+    """
+
+    def __init__(self, pool: Pool, connection: Connection, *, prepare: bool) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._wire: PGconn = connection.pgconn
+        self._loop = asyncio.get_running_loop()
+        self._prepare = prepare
+        self._prepared: set[bytes] = set()
+        self._rows = Transformer(connection)
+        self.was_warned = False
+
+    @classmethod
+    async def open(cls, pool: Pool, *, deadline: float, prepare: bool) -> Self:
+        """Take a connection out of a pool.
+
+        Args:
+            pool: of the host.
+            deadline: by ``time.monotonic``.
+            prepare: it is this session's alone, so that settings and prepared statements stay on it.
+
+        Raises:
+            StoreUnavailable: there was none in time.
+        """
+        try:
+            connection = await pool.getconn(max(0.0, deadline - time.monotonic()))
+        except (PoolTimeout, PoolClosed, TooManyRequests, psycopg.Error, OSError):
+            # Not chained: such an error may name the server and the user.
+            raise StoreUnavailable("The pool gave no connection in time.") from None
+        session = cls(pool, connection, prepare=prepare)
+        try:
+            await session._begin(deadline)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def fetch(self, statement: Statement, parameters: Sequence[Parameter], *, deadline: float) -> list[Row]:
+        """Send one statement, which is a transaction of its own unless one was begun, and return its rows.
+
+        Raises:
+            ConnectionLost: there was no answer, or not in time.
+            ServerRefused: it failed.
+        """
+        [rows] = await self.exchange([(statement, parameters)], deadline=deadline)
+        return rows
+
+    async def exchange(self, sendings: Sequence[Sending], *, deadline: float) -> list[list[Row]]:
+        """Send statements in one message, as one transaction, and return the rows of each.
+
+        Raises:
+            ConnectionLost: there was no answer, or not in time.
+            ServerRefused: one failed, and all are undone.
+        """
+        self.was_warned = False
+        await self._prepare_missing(sendings, deadline)
+        try:
+            if len(sendings) == 1:
+                self._send(*sendings[0])
+                results = await self._receive(1, deadline)
+            else:
+                results = await self._pipe(sendings, deadline)
+        except psycopg.Error:
+            raise ConnectionLost from None
+        return [self._rows_in(result) for result in results]
+
+    async def run(self, sql: bytes, *, deadline: float) -> None:
+        """Send SQL without parameters and rows.
+
+        Raises:
+            ConnectionLost: there was no answer, or not in time.
+            ServerRefused: it failed.
+        """
+        try:
+            self._wire.send_query(sql)
+            results = await self._receive(0, deadline)
+        except psycopg.Error:
+            raise ConnectionLost from None
+        for result in results:
+            _check(result)
+
+    async def close(self) -> None:
+        """End the connection, whatever it is doing, and give it back."""
+        self._connection.remove_notice_handler(self._take_notice)
+        await self._connection.close()
+        with suppress(psycopg.Error):
+            await self._pool.putconn(self._connection)
+
+    async def _begin(self, deadline: float) -> None:
+        if self._connection.closed:
+            raise StoreUnavailable("The pool gave a connection that is closed.")
+        self._wire.nonblocking = 1
+        self._connection.add_notice_handler(self._take_notice)
+        adapters = self._rows.adapters
+        adapters.register_loader("timestamptz", Int8BinaryLoader)
+        adapters.register_loader("uuid", ByteaBinaryLoader)
+        try:
+            if self._prepare:
+                await self.run(_SETTINGS, deadline=deadline)
+        except ConnectionLost:
+            raise StoreUnavailable("The connection was lost before it was used.") from None
+
+    def _take_notice(self, diagnostic: Diagnostic) -> None:
+        self.was_warned = self.was_warned or diagnostic.severity_nonlocalized == _WARNING
+
+    async def _prepare_missing(self, sendings: Sequence[Sending], deadline: float) -> None:
+        for statement, _ in sendings if self._prepare else ():
+            if statement.name not in self._prepared:
+                try:
+                    self._wire.send_prepare(statement.name, statement.sql)
+                    [result] = await self._receive(1, deadline)
+                except psycopg.Error:
+                    raise ConnectionLost from None
+                _check(result)
+                self._prepared.add(statement.name)
+
+    def _send(self, statement: Statement, parameters: Sequence[Parameter]) -> None:
+        formats = [Format.BINARY] * len(parameters)
+        if self._prepare:
+            self._wire.send_query_prepared(statement.name, parameters, formats, Format.BINARY)
+        else:
+            self._wire.send_query_params(statement.sql, parameters, None, formats, Format.BINARY)
+
+    async def _pipe(self, sendings: Sequence[Sending], deadline: float) -> list[PGresult]:
+        self._wire.enter_pipeline_mode()
+        for sending in sendings:
+            self._send(*sending)
+        self._wire.pipeline_sync()
+        results = await self._receive(len(sendings) + 1, deadline)
+        self._wire.exit_pipeline_mode()
+        return results[:-1]
+
+    async def _receive(self, least: int, deadline: float) -> list[PGresult]:
+        """Return the results of what was sent: in a pipeline so many, otherwise those of one statement."""
+        is_piped = self._wire.pipeline_status
+        results: list[PGresult] = []
+        await self._flush(deadline)
+        while True:
+            while self._wire.is_busy():
+                await self._ready(deadline)
+                self._wire.consume_input()
+            result = self._wire.get_result()
+            if result is not None:
+                results.append(result)
+            if (is_piped and len(results) == least) or (result is None and not is_piped):
+                return results
+
+    async def _flush(self, deadline: float) -> None:
+        while self._wire.flush():
+            await self._ready(deadline, writing=True)
+            self._wire.consume_input()
+
+    async def _ready(self, deadline: float, *, writing: bool = False) -> None:
+        """Wait until the connection can be read, or written where something is left to write."""
+        socket = self._wire.socket
+        ready: asyncio.Future[None] = self._loop.create_future()
+        timer = self._loop.call_later(deadline - time.monotonic(), _fail, ready)
+        self._loop.add_reader(socket, _settle, ready)
+        if writing:
+            self._loop.add_writer(socket, _settle, ready)
+        try:
+            await ready
+        finally:
+            timer.cancel()
+            self._loop.remove_reader(socket)
+            if writing:
+                self._loop.remove_writer(socket)
+
+    def _rows_in(self, result: PGresult) -> list[Row]:
+        _check(result)
+        self._rows.set_pgresult(result)
+        return self._rows.load_rows(0, result.ntuples, tuple)
+
+
+def _check(result: PGresult) -> None:
+    if result.status not in _FINE:
+        raise refusal_in(result)
+
+
+def _settle(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _fail(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_exception(ConnectionLost())

@@ -1,0 +1,2 @@
+SELECT count(*), coalesce(max(seq), 0)
+FROM pausemesh.events

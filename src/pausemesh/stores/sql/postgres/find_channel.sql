@@ -1,0 +1,1 @@
+SELECT 'pausemesh_' || 'pausemesh.heads'::regclass::oid

@@ -1,0 +1,2 @@
+SELECT coalesce(max(seq), 0)
+FROM pausemesh.events

@@ -1,0 +1,3 @@
+SELECT true
+FROM pg_catalog.pg_namespace
+WHERE nspname = $1::text

@@ -1,0 +1,3 @@
+SELECT number, checksum
+FROM pausemesh.migrations
+ORDER BY number

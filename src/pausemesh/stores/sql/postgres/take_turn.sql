@@ -1,0 +1,1 @@
+SELECT pausemesh.take_turn_1($1::text)
