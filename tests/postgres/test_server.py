@@ -1,6 +1,5 @@
 """The server that tests bring with them starts, dies, comes back and leaves nothing behind."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,9 +11,9 @@ import psycopg
 import pytest
 
 from pausemesh.testing.postgres import (
-    BINARIES_VARIABLE,
     URL_VARIABLE,
     PostgresServer,
+    binaries_for_tests,
     server_for_tests,
 )
 from pausemesh.testing.postgres_address import PostgresAddress, schema_of_its_own
@@ -32,8 +31,7 @@ print(server.data, flush=True)
 
 @pytest.fixture(scope="module")
 def durable() -> Iterator[PostgresServer]:
-    binaries = os.environ.get(BINARIES_VARIABLE)
-    with PostgresServer.start(binaries=Path(binaries) if binaries else None, durable=True) as server:
+    with PostgresServer.start(binaries=binaries_for_tests(), durable=True) as server:
         yield server
 
 

@@ -211,14 +211,19 @@ class PostgresServer(PostgresAddress):
 def server_for_tests() -> Iterator[PostgresAddress]:
     """Yield the server that ``PAUSEMESH_TEST_POSTGRES_URL`` names, else one of its own that ends afterwards.
 
-    ``PAUSEMESH_TEST_POSTGRES_BINARIES`` names the programs to run instead of those of the extra ``testing``.
+    What it runs is told by ``binaries_for_tests``.
     """
     if url := os.environ.get(URL_VARIABLE):
         yield PostgresAddress(url)
         return
-    binaries = os.environ.get(BINARIES_VARIABLE)
-    with PostgresServer.start(binaries=Path(binaries) if binaries else None) as server:
+    with PostgresServer.start(binaries=binaries_for_tests()) as server:
         yield server
+
+
+def binaries_for_tests() -> Path | None:
+    """Return the folder that ``PAUSEMESH_TEST_POSTGRES_BINARIES`` names; None for those of the extra ``testing``."""
+    folder = os.environ.get(BINARIES_VARIABLE)
+    return Path(folder) if folder else None
 
 
 def _new_folder() -> Path:
