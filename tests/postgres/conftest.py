@@ -1,12 +1,12 @@
 """One server a run, and a schema a test."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from pausemesh.postgres import PostgresEventStore, migrate_postgres_event_store
+from pausemesh.postgres import PostgresEventStore, grants, migrate_postgres_event_store
+from pausemesh.stores.postgres_session import Pool
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.postgres import server_for_tests
 from pausemesh.testing.postgres_address import PostgresAddress, schema_of_its_own
@@ -26,17 +26,33 @@ def schema(postgres_server: PostgresAddress) -> Iterator[str]:
 
 
 @pytest.fixture
-async def pool(postgres_server: PostgresAddress) -> AsyncIterator[AsyncConnectionPool[Any]]:
+async def pool(postgres_server: PostgresAddress) -> AsyncIterator[Pool]:
     """A pool of the superuser, large enough for several stores."""
     async with AsyncConnectionPool(postgres_server.url, min_size=1, max_size=20) as opened:
         yield opened
 
 
 @pytest.fixture
-async def migrated(pool: AsyncConnectionPool[Any], schema: str) -> str:
+async def migrated(pool: Pool, schema: str) -> str:
     """The name of a schema that is as this release makes it."""
     await migrate_postgres_event_store(pool, schema)
     return schema
+
+
+@pytest.fixture
+def runtime_url(postgres_server: PostgresAddress, migrated: str) -> str:
+    """The address for a role that has what a server needs, and no more."""
+    role = f"{migrated}_server"
+    postgres_server.execute(f"CREATE ROLE {role} LOGIN")
+    postgres_server.execute(grants(migrated, role))
+    return postgres_server.url_of(role)
+
+
+@pytest.fixture
+async def runtime_pool(runtime_url: str) -> AsyncIterator[Pool]:
+    """A pool of that role, large enough for several stores."""
+    async with AsyncConnectionPool(runtime_url, min_size=1, max_size=20, reconnect_timeout=5) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -45,7 +61,7 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def store(pool: AsyncConnectionPool[Any], migrated: str, clock: ManualClock) -> AsyncIterator[PostgresEventStore]:
-    opened = PostgresEventStore(pool, migrated, clock=clock)
+async def store(runtime_pool: Pool, migrated: str, clock: ManualClock) -> AsyncIterator[PostgresEventStore]:
+    opened = PostgresEventStore(runtime_pool, migrated, clock=clock)
     yield opened
     await opened.close()

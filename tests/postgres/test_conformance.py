@@ -1,6 +1,7 @@
-"""The PostgreSQL store passes the contracts of shared and of durable stores."""
+"""The PostgreSQL store passes the contracts of shared and of durable stores, under the role that a server has."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -9,29 +10,54 @@ from pausemesh.stores.postgres_session import Pool
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.conformance import DurableStoreContract, EventStoreContract, SharedStoreContract
 
-
-@pytest.fixture
-async def second_store(pool: Pool, migrated: str, clock: ManualClock) -> AsyncIterator[PostgresEventStore]:
-    opened = PostgresEventStore(pool, migrated, clock=clock)
-    yield opened
-    await opened.close()
+Opens = Callable[[], Awaitable[PostgresEventStore]]
 
 
-@pytest.fixture
-async def reopen(
-    store: PostgresEventStore, pool: Pool, migrated: str, clock: ManualClock
-) -> AsyncIterator[Callable[[], Awaitable[PostgresEventStore]]]:
-    opened: list[PostgresEventStore] = []
+class Contracts(EventStoreContract, SharedStoreContract, DurableStoreContract):
+    """All of them, on stores that ``another`` opens."""
 
-    async def close_and_open() -> PostgresEventStore:
-        await store.close()
-        opened.append(PostgresEventStore(pool, migrated, clock=clock))
-        return opened[-1]
+    @pytest.fixture
+    def is_pooled(self) -> bool:
+        """Whether a pooler may stand between the store and the server."""
+        return False
 
-    yield close_and_open
-    for one in opened:
-        await one.close()
+    @pytest.fixture
+    async def another(
+        self, runtime_pool: Pool, migrated: str, clock: ManualClock, *, is_pooled: bool
+    ) -> AsyncIterator[Opens]:
+        async with AsyncExitStack() as stack:
+
+            async def opened() -> PostgresEventStore:
+                made = PostgresEventStore(
+                    runtime_pool, migrated, clock=clock, listen=not is_pooled, prepare=not is_pooled
+                )
+                stack.push_async_callback(made.close)
+                return made
+
+            yield opened
+
+    @pytest.fixture
+    async def store(self, another: Opens) -> PostgresEventStore:
+        return await another()
+
+    @pytest.fixture
+    async def second_store(self, another: Opens) -> PostgresEventStore:
+        return await another()
+
+    @pytest.fixture
+    def reopen(self, store: PostgresEventStore, another: Opens) -> Opens:
+        async def close_and_open() -> PostgresEventStore:
+            await store.close()
+            return await another()
+
+        return close_and_open
 
 
-class TestPostgresEventStore(EventStoreContract, SharedStoreContract, DurableStoreContract):
+class TestPostgresEventStore(Contracts):
     pass
+
+
+class TestPostgresEventStoreBehindAPooler(Contracts):
+    @pytest.fixture
+    def is_pooled(self) -> bool:
+        return True

@@ -158,8 +158,9 @@ class Report(NamedTuple):
 
 def report_of(calls: Sequence[Call], rows: Sequence[Row], most_events: int) -> Report:
     """Return what the rows of a flush mean for its calls."""
-    first, *others = rows
-    reading = _Reading(by_number(others), micros_of(first[_AT]), first[_SEQ], most_events)
+    found = by_number(rows)
+    [first] = found.pop(0)
+    reading = _Reading(found, micros_of(first[_AT]), first[_SEQ], most_events)
     replies = list(reading.replies(calls))
     return Report(reading.last_seq, replies)
 

@@ -24,6 +24,8 @@ _TRIES: Final = 3
 _PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 1.0
 
+_SETTLED_AT_ONCE: Final = 8
+
 AskedCalls = list[Asked]
 
 
@@ -68,7 +70,7 @@ class PostgresFlusher:
                     await self._serve(asked)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it and the next are served
                     await self._drop_session()
-                    _settle_all(asked, OutcomeUnknown() if any(one.is_sent for one in asked) else error)
+                    _settle_all(asked, _in_doubt(error) if any(one.is_sent for one in asked) else error)
         finally:
             await self._drop_session()
 
@@ -151,8 +153,7 @@ class PostgresFlusher:
             self._reach(CrashPoint.AFTER_COMMIT_BEFORE_REPLY)
         except Exception:  # noqa: BLE001 - a reply that is lost on its way leaves its caller in doubt
             _settle_all(asked, OutcomeUnknown())
-        for one, reply in replies:
-            one.settle(reply)
+        _settle_in_turns(replies)
 
     async def _exchange_in_steps(
         self, session: PostgresSession, flush: Flush, asked: AskedCalls, deadline: float
@@ -200,9 +201,26 @@ def _in_time(asked: AskedCalls) -> AskedCalls:
     return [one for one in asked if not one.future.done()]
 
 
+def _in_doubt(error: Exception) -> OutcomeUnknown:
+    unknown = OutcomeUnknown()
+    unknown.__cause__ = error
+    return unknown
+
+
 def _mark_sent(asked: AskedCalls) -> None:
     for one in asked:
         one.is_sent = True
+
+
+def _settle_in_turns(replies: Sequence[tuple[Asked, object]]) -> None:
+    """Settle some calls, and the others in the next rounds of the event loop.
+
+    So the next flush is on its way with what the first ones ask for, while the others still think.
+    """
+    for one, reply in replies[:_SETTLED_AT_ONCE]:
+        one.settle(reply)
+    if len(replies) > _SETTLED_AT_ONCE:
+        asyncio.get_running_loop().call_soon(_settle_in_turns, replies[_SETTLED_AT_ONCE:])
 
 
 def _settle_all(asked: Sequence[Asked], reply: object) -> None:

@@ -93,8 +93,8 @@ FOR EACH STATEMENT EXECUTE FUNCTION pausemesh.refuse_change();
 CREATE TRIGGER audit_log_refuse_change BEFORE UPDATE OR DELETE OR TRUNCATE ON pausemesh.audit_log
 FOR EACH STATEMENT EXECUTE FUNCTION pausemesh.refuse_change();
 
--- A row of what a flush reports. The first has number 0, the store's clock in at, and in seq the greatest one before
--- it. The others are of the writes that were refused or that asked for their history, each once for every event of it:
+-- A row of what a flush reports. One has number 0, the store's clock in at, and in seq the greatest one before the
+-- flush. The others are of the writes that were refused or that asked for their history, each once for every event of it:
 -- the head as it was before, and in earlier_at and earlier_seq where this very write was committed before.
 CREATE TYPE pausemesh.flush_row AS (
   number integer,
@@ -128,14 +128,15 @@ CREATE TYPE pausemesh.flush_row AS (
 
 -- The order lock: whoever holds it is the only one that writes, from the first look until the commit. So the order of
 -- seq is the order of commits, what was compared is still so when it is written, and nobody waits for two others.
-CREATE FUNCTION pausemesh.take_turn_1(patience text) RETURNS void
+-- Conditions rather than PERFORM, which would start the executor for each.
+CREATE FUNCTION pausemesh.take_turn_1(patience text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'the isolation level must be read committed' USING ERRCODE = 'active_sql_transaction';
   END IF;
-  PERFORM set_config('lock_timeout', patience, true);
-  PERFORM pg_advisory_xact_lock(1347241299, 'pausemesh.heads'::regclass::oid::integer);
+  RETURN set_config('lock_timeout', patience, true) IS NOT NULL
+    AND pg_advisory_xact_lock(1347241299, 'pausemesh.heads'::regclass::oid::integer) IS NOT NULL;
 END
 $$;
 
@@ -330,16 +331,13 @@ DECLARE
   t timestamptz;
   base bigint;
   h pausemesh.heads;
+  report pausemesh.flush_row;
   reason integer;
   touched integer;
+  is_turn boolean;
 BEGIN
-  PERFORM pausemesh.take_turn_1(patience);
+  is_turn := pausemesh.take_turn_1(patience);
   t := coalesce(now_given, clock_timestamp());
-  SELECT coalesce(max(seq), 0) INTO base FROM pausemesh.events;
-  RETURN NEXT ROW(
-    0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, t, base, NULL
-  )::pausemesh.flush_row;
 
   SELECT * INTO h FROM pausemesh.heads WHERE scope = w_scope AND stream = w_stream;
   reason := CASE
@@ -369,7 +367,12 @@ BEGIN
       AND e.version <= most_events + 1
     ORDER BY e.version;
   END IF;
+  report.number := 0;
+  report.reason := 0;
+  report.at := t;
+  report.seq := 0;
   IF reason > 0 THEN
+    RETURN NEXT report;
     PERFORM pausemesh.wait_for_standbys_1();
     RETURN;
   END IF;
@@ -394,8 +397,13 @@ BEGIN
     END IF;
   END IF;
   INSERT INTO pausemesh.events (seq, scope, stream, version, id, type, at, data)
-  VALUES (base + 1, w_scope, w_stream, w_expected + 1, e_id, e_type, t, e_data);
-  PERFORM pg_notify('pausemesh_' || 'pausemesh.heads'::regclass::oid, (base + 1)::text);
+  VALUES (
+    (SELECT coalesce(max(seq), 0) + 1 FROM pausemesh.events), w_scope, w_stream, w_expected + 1, e_id, e_type, t, e_data
+  )
+  RETURNING seq INTO report.seq;
+  is_turn := pg_notify('pausemesh_' || 'pausemesh.heads'::regclass::oid, report.seq::text) IS NOT NULL;
+  report.seq := report.seq - 1;
+  RETURN NEXT report;
 END
 $$;
 
