@@ -243,9 +243,7 @@ async def test_something_else_under_a_needed_name_stays_as_it_is(
 
 
 async def test_a_role_without_the_right_to_create_is_refused(schema: str, postgres_server: PostgresAddress) -> None:
-    role = f"{schema}_reader"
-    postgres_server.execute(f"CREATE ROLE {role} LOGIN")
-    async with AsyncConnectionPool(postgres_server.url_of(role), min_size=1) as pool:
+    async with AsyncConnectionPool(postgres_server.new_role(f"{schema}_reader"), min_size=1) as pool:
         with pytest.raises(StoreUnsafe, match="may not create"):
             await migrate_postgres_event_store(pool, schema)
 
@@ -253,9 +251,9 @@ async def test_a_role_without_the_right_to_create_is_refused(schema: str, postgr
 async def test_an_owner_without_the_right_to_create_schemas_fills_one_that_is_there(
     schema: str, postgres_server: PostgresAddress
 ) -> None:
-    role = f"{schema}_owner"
-    postgres_server.execute(f"CREATE ROLE {role} LOGIN; CREATE SCHEMA {schema} AUTHORIZATION {role}")
-    async with AsyncConnectionPool(postgres_server.url_of(role), min_size=1) as pool:
+    url = postgres_server.new_role(f"{schema}_owner")
+    postgres_server.execute(f"CREATE SCHEMA {schema} AUTHORIZATION {schema}_owner")
+    async with AsyncConnectionPool(url, min_size=1) as pool:
         assert await migrate_postgres_event_store(pool, schema) == NUMBERS
 
 
@@ -263,7 +261,7 @@ async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgr
     with psycopg.connect(postgres_server.url, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS of_latin")
         connection.execute("CREATE DATABASE of_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    url = postgres_server.url_of("postgres", database="of_latin")
+    url = postgres_server.url_of(database="of_latin")
     async with AsyncConnectionPool(url, min_size=1) as pool:
         with pytest.raises(StoreUnsafe, match="UTF8"):
             await migrate_postgres_event_store(pool)

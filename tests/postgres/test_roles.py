@@ -75,12 +75,17 @@ def made(postgres_server: PostgresAddress) -> Iterator[str]:
     """The name of a schema that was migrated; nothing that is done in it stays."""
     with schema_of_its_own(postgres_server) as name:
         asyncio.run(migrate(postgres_server.url, name))
-        for role in ("server", "narrow", "stranger"):
-            postgres_server.execute(f"CREATE ROLE {name}_{role} LOGIN")
-        postgres_server.execute(grants(name, f"{name}_server"))
-        postgres_server.execute(grants(name, f"{name}_narrow", continuations_only=True))
-        postgres_server.execute(f"GRANT USAGE ON SCHEMA {name} TO {name}_stranger")
         yield name
+
+
+@pytest.fixture(scope="module")
+def urls(postgres_server: PostgresAddress, made: str) -> dict[str, str]:
+    """The addresses for roles: the owner, two that were granted rights, and one that was not."""
+    found = {role: postgres_server.new_role(f"{made}_{role}") for role in ("server", "narrow", "stranger")}
+    postgres_server.execute(grants(made, f"{made}_server"))
+    postgres_server.execute(grants(made, f"{made}_narrow", continuations_only=True))
+    postgres_server.execute(f"GRANT USAGE ON SCHEMA {made} TO {made}_stranger")
+    return {**found, "owner": postgres_server.url}
 
 
 async def migrate(url: str, schema: str) -> None:
@@ -89,12 +94,11 @@ async def migrate(url: str, schema: str) -> None:
 
 
 @pytest.fixture
-def does(postgres_server: PostgresAddress, made: str) -> Does:
+def does(urls: dict[str, str], made: str) -> Does:
     """Runs SQL as a role, @ standing for the schema, and undoes it."""
 
     def run(role: str, script: str) -> None:
-        url = postgres_server.url if role == "owner" else postgres_server.url_of(f"{made}_{role}")
-        with psycopg.connect(url) as connection:
+        with psycopg.connect(urls[role]) as connection:
             connection.execute(script.replace("@", made).encode())
             connection.rollback()
 

@@ -1,5 +1,7 @@
 """The server that tests bring with them starts, dies, comes back and leaves nothing behind."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from pausemesh.testing.postgres import (
     server_for_tests,
 )
 from pausemesh.testing.postgres_address import PostgresAddress, schema_of_its_own
+from pausemesh.testing.postgres_binaries import installed_binaries
 from pausemesh.testing.postgres_watcher import processes_in
 
 STARTER = """
@@ -167,10 +170,32 @@ def test_a_given_server_is_used_instead(postgres_server: PostgresAddress, monkey
         assert server.execute("SELECT 1") == [(1,)]
 
 
-def test_the_address_of_another_role_is_quoted_and_leads_to_the_same_server() -> None:
-    address = PostgresAddress("postgresql://postgres@127.0.0.1:5432/postgres")
-    assert address.url_of("a@b", "p/ß") == "postgresql://a%40b:p%2F%C3%9F@127.0.0.1:5432/postgres"
-    assert address.url_of("reader", database="x y") == "postgresql://reader@127.0.0.1:5432/x%20y"
+def test_the_address_of_another_role_or_database_is_quoted_and_leads_to_the_same_server() -> None:
+    address = PostgresAddress("postgresql://root:pw@127.0.0.1:5432/own?sslmode=disable")
+    assert address.url_of("a@b", "p/ß") == "postgresql://a%40b:p%2F%C3%9F@127.0.0.1:5432/own?sslmode=disable"
+    assert address.url_of(database="x y/z") == "postgresql://root:pw@127.0.0.1:5432/x%20y%2Fz?sslmode=disable"
+    assert address.url_of("me", database="d") == "postgresql://me@127.0.0.1:5432/d?sslmode=disable"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has to hand the programs to another account")
+def test_root_starts_programs_that_lie_where_nobody_else_can_read_them(tmp_path: Path) -> None:
+    package = installed_binaries().parents[1]
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    for name in (package.name, f"{package.name}.libs"):
+        shutil.copytree(package.with_name(name), closed / name)
+    program = STARTER.format(then="print(server.execute('SELECT 1'), server.binaries)", end="")
+    environment = {**os.environ, "PYTHONPATH": str(closed)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    said, binaries = done.stdout.splitlines()[0].rsplit(" ", 1)
+    assert said == "[(1,)]"
+    assert not Path(binaries).is_relative_to(closed)
+    assert not Path(binaries).exists()
+
+
+def test_a_new_role_can_log_in(postgres_server: PostgresAddress, schema: str) -> None:
+    url = postgres_server.new_role(f"{schema}_someone")
+    assert PostgresAddress(url).execute("SELECT current_user") == [(f"{schema}_someone",)]
 
 
 def test_a_schema_goes_with_its_tables_and_roles(postgres_server: PostgresAddress) -> None:

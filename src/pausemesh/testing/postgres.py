@@ -130,11 +130,10 @@ class PostgresServer(PostgresAddress):
 
     def kill(self) -> None:
         """Kill all its processes, as ``kill -9`` does; none is left when this returns, and it can be started again."""
+        kill_in(self.data)
         if self._process is not None:
-            self._process.kill()  # first, so that no further child comes
             self._process.wait()
             self._process = None
-        kill_in(self.data)
         remove_lock(self.data)
 
     def pause(self) -> None:

@@ -34,12 +34,28 @@ class PostgresAddress:
         with psycopg.connect(self.url) as connection:
             return connection.info.server_version
 
-    def url_of(self, role: str, password: str | None = None, database: str = "postgres") -> str:
-        """Return the address for another role or database."""
+    def url_of(self, role: str | None = None, password: str | None = None, *, database: str | None = None) -> str:
+        """Return the address for another role, or in another database, or both; all else of it stays.
+
+        Args:
+            role: without one, it is the superuser's address.
+            password: of the role.
+            database: without one, it is the same.
+        """
         place = urlsplit(self.url)
-        secret = "" if password is None else f":{quote(password, safe='')}"
-        host = place.netloc.rpartition("@")[2]
-        return place._replace(netloc=f"{quote(role, safe='')}{secret}@{host}", path=f"/{quote(database)}").geturl()
+        user, _, host = place.netloc.rpartition("@")
+        if role is not None:
+            secret = "" if password is None else f":{quote(password, safe='')}"
+            user = f"{quote(role, safe='')}{secret}"
+        path = place.path if database is None else f"/{quote(database, safe='')}"
+        return place._replace(netloc=f"{user}@{host}", path=path).geturl()
+
+    def new_role(self, name: str) -> str:
+        """Make a role that may log in, with a password of its own, and return the address for it."""
+        password = secrets.token_hex(16)
+        command = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(password))
+        self.execute(command.as_string())
+        return self.url_of(name, password)
 
     def execute(self, script: str) -> list[tuple[Any, ...]]:
         """Run one statement, or several in one transaction, as superuser; return the rows of the last."""
