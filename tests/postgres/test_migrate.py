@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from pausemesh.core.errors import (
     InvalidRequest,
+    OutcomeUnknown,
     PauseMeshError,
     SchemaChanged,
     SchemaIncomplete,
@@ -30,6 +31,7 @@ from pausemesh.stores.postgres_schema import migrate_postgres_event_store
 from pausemesh.stores.postgres_schema_name import check_schema_name
 from pausemesh.stores.statements import migrations
 from pausemesh.testing.faults import RaiseAt
+from pausemesh.testing.postgres import PostgresServer, binaries_for_tests
 from pausemesh.testing.postgres_address import PostgresAddress
 from tools.postgres_objects import objects_of
 
@@ -169,6 +171,24 @@ async def test_the_first_error_is_told_where_the_connection_is_lost_too(
     assert "terminating" not in str(caught.value)
     assert schema not in schemas(postgres_server)
     assert await migrate_postgres_event_store(pool, schema) == NUMBERS
+
+
+@pytest.mark.parametrize("end", ["SELECT pg_terminate_backend(pid)", "SELECT pg_cancel_backend(pid)"])
+async def test_a_commit_whose_end_was_not_seen_is_told_of_and_the_next_run_settles_it(end: str) -> None:
+    settings = {"synchronous_standby_names": "none_is_there"}
+    with PostgresServer.start(binaries=binaries_for_tests(), settings=settings) as server:
+        async with AsyncConnectionPool(server.url, min_size=1) as pool:
+            with pytest.raises(OutcomeUnknown):
+                await asyncio.gather(
+                    migrate_postgres_event_store(pool), asyncio.to_thread(end_what_waits_for_a_standby, server, end)
+                )
+        async with AsyncConnectionPool(f"{server.url}?options=-csynchronous_commit%3Dlocal", min_size=1) as pool:
+            assert await migrate_postgres_event_store(pool) == []
+
+
+def end_what_waits_for_a_standby(server: PostgresServer, end: str) -> None:
+    while not server.execute(f"{end} FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):
+        pass
 
 
 async def test_a_cancelled_migration_leaves_nothing(pool: Pool, schema: str) -> None:

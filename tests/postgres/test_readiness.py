@@ -90,12 +90,13 @@ async def test_a_migrated_schema_is_ready_for_the_role_that_was_granted_its_righ
     await place.check(continuations_only=True)
 
 
-async def test_readiness_leaves_the_connection_as_it_was(place: Place) -> None:
-    async with session_of(place.server.url_of(place.role), "-c search_path=somewhere") as session:
+async def test_readiness_neither_minds_how_names_are_searched_and_written_nor_changes_it(place: Place) -> None:
+    options = f"-c search_path={place.schema} -c quote_all_identifiers=on"
+    async with session_of(place.server.url_of(place.role), options) as session:
         deadline = time.monotonic() + SECONDS
         await check_ready(session, place.schema, deadline=deadline)
-        await check_ready(session, place.schema, deadline=deadline)
-        await session.run(b"DO $$ BEGIN ASSERT current_setting('search_path') = 'somewhere'; END $$", deadline=deadline)
+        kept = f"current_setting('search_path') = '{place.schema}' AND current_setting('quote_all_identifiers') = 'on'"
+        await session.run(f"DO $$ BEGIN ASSERT {kept}; END $$".encode(), deadline=deadline)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +194,7 @@ async def test_an_object_that_is_missing_or_altered_is_named(place: Place, scrip
     [
         "CREATE TABLE @.of_the_host (id integer PRIMARY KEY)",
         "CREATE INDEX of_the_operator ON @.events (type)",
+        "CREATE TABLE @.of_the_host (seq bigint REFERENCES @.events (seq))",
         "CREATE VIEW @.shown AS SELECT stream FROM @.heads",
         "ALTER TABLE @.events SET (autovacuum_enabled = off)",
         (

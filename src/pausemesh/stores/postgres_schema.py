@@ -124,12 +124,18 @@ class _Migrator:
         is_last = len(left) <= 1
         if is_last:
             verify_objects(await self._objects())
+        await self._commit()
+        self.applied.extend([migration.number for migration in left[:1]])
+        return not is_last
+
+    async def _commit(self) -> None:
+        self._session.was_warned = False
         try:
             await self._run("COMMIT")
         except ConnectionLost:
             raise OutcomeUnknown from None
-        self.applied.extend([migration.number for migration in left[:1]])
-        return not is_last
+        if self._session.was_warned:  # it did not wait for the standby to the end
+            raise OutcomeUnknown
 
     async def _left(self) -> Sequence[Migration]:
         """Return the migrations that are missing, after making the schema if it is."""
