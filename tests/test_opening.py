@@ -37,12 +37,20 @@ REFUSED = [
     (HalfAStore(), "must be"),
     (pausemesh.MemoryEventStore, "must be"),
     ("", "must be"),
-    ("trips.db", "must be sqlite:///path, memory:, a Path"),
+    ("trips.db", "must be sqlite:///path, memory:, postgresql:.* a Path"),
     (":memory:", "must be sqlite:///path, memory:"),
     ("memory", "must be"),
     ("mysql://x", "must be"),
-    ("postgresql://ana:sesame@host/db", "SQLite .* and for memory .* only"),
-    ("Postgres://host", "SQLite .* and for memory .* only"),
+    ("postgresql://ana:sesame@host:port/db", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame@host:1,other:x/db", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame@host/db?sesame=1", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame@host/db?connect_timeout=sesame", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame@[host/db", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame%00@host/db", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame@host/d\0b", "must be postgresql://user@host:port/database"),
+    ("postgresql://ana:sesame@host/d\ud800b", "must be postgresql://user@host:port/database"),
+    ("postgres:sesame", "must be postgresql://user@host:port/database"),
+    ("Postgres://host", "must be postgresql://user@host:port/database"),
     ("sqlite:", "must be sqlite:///relative.db or sqlite:////absolute.db"),
     ("sqlite:/x", "must be sqlite:///relative.db or sqlite:////absolute.db"),
     ("sqlite://x", "must be sqlite:///relative.db or sqlite:////absolute.db"),
@@ -71,6 +79,8 @@ def test_a_target_that_is_none_is_refused_at_once_and_not_repeated(open_it: Any,
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("schema", None),
+        ("schema", "elsewhere"),
         ("scope", None),
         ("scope", 5),
         ("scope", ""),
@@ -92,6 +102,31 @@ def test_an_argument_of_another_type_is_refused_at_once_by_its_name(open_it: Any
     with pytest.raises(pausemesh.InvalidRequest) as refused:
         open_it("memory:", **{name: value})
     assert [issue.path for issue in refused.value.issues] == [f"/{name}"]
+
+
+@pytest.mark.parametrize("open_it", [pausemesh.open, pausemesh.open_sync])
+@pytest.mark.parametrize("target", ["memory:", "postgresql://host/db"])
+def test_a_schema_whose_name_is_not_safe_is_refused_at_once(open_it: Any, target: str) -> None:
+    with pytest.raises(pausemesh.InvalidRequest, match="schema's name must have"):
+        open_it(target, schema='mesh"; DROP SCHEMA public; --')
+
+
+@pytest.mark.parametrize("absent", ["psycopg", "psycopg_pool"])
+def test_an_address_of_postgresql_without_its_driver_says_what_to_install(absent: str) -> None:
+    program = f"""
+import sys
+sys.modules[{absent!r}] = None
+import pausemesh
+with pausemesh.open_sync("memory:"):
+    pass
+try:
+    pausemesh.open("postgresql://ana:sesame@host/db")
+except pausemesh.InvalidRequest as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'pausemesh[postgres]'" in said
+    assert "sesame" not in said
 
 
 def test_what_an_object_lacks_is_said() -> None:

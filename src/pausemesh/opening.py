@@ -1,11 +1,13 @@
 """Opening a mesh: the one place where ports and adapters are wired together."""
 
+import functools
 import os
 import re
 import threading
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import TracebackType
-from typing import Final, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from pausemesh.adapters.clock import SystemClock
 from pausemesh.adapters.ids import TimeOrderedIds
@@ -22,19 +24,25 @@ from pausemesh.service.blocking import BlockingMesh
 from pausemesh.service.loop_thread import LoopThread
 from pausemesh.service.mesh import Mesh
 from pausemesh.stores.memory import MemoryEventStore
+from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA, check_schema_name
 from pausemesh.stores.sqlite import SqliteEventStore
 
 PortT = TypeVar("PortT")
+OpenStore: TypeAlias = Callable[[Clock | None], AbstractAsyncContextManager[EventStore]]
+"""Opens a store for the length of a block; with the caller's clock, else with the store's own."""
 
 _MEMORY: Final = "memory:"
 _SQLITE: Final = re.compile(r"sqlite:///(?P<path>[^?#]+)", re.DOTALL)
 _NO_FILE_NAME: Final = re.compile("[\\x00\\ud800-\\udfff]")
 
-_NEEDS_A_TARGET: Final = "must be sqlite:///path, memory:, a Path of a SQLite file, or an event store"
+_POSTGRES: Final = frozenset({"postgresql", "postgres"})
+
+_NEEDS_A_TARGET: Final = "must be sqlite:///path, memory:, postgresql://…, a Path of a SQLite file, or an event store"
 _NEEDS_SQLITE_FORM: Final = (
     "must be sqlite:///relative.db or sqlite:////absolute.db, without ? and #; a Path may have them"
 )
-_NO_POSTGRESQL: Final = "this release has stores for SQLite (sqlite:///path) and for memory (memory:) only"
+_NEEDS_EXTRA: Final = "PostgreSQL needs an extra: pip install 'pausemesh[postgres]'"
+_NOT_POSTGRESQL: Final = "is for a target postgresql://… alone"
 _NO_PATH: Final = "must name a file, without U+0000 and lone surrogates"
 _NO_SQLITE_MEMORY: Final = "must name a file; memory: keeps everything in memory"
 _NOT_ENTERED: Final = "This mesh is not open."
@@ -50,6 +58,7 @@ class Opening:
         self,
         target: str | os.PathLike[str] | EventStore,
         *,
+        schema: str,
         scope: str,
         policy: Policy | None,
         observer: Observer | None,
@@ -58,12 +67,12 @@ class Opening:
     ) -> None:
         if not isinstance(policy, Policy | None):
             raise InvalidRequest(issues=[Issue("/policy", "type", "must be a pausemesh.Policy")])
-        self._target = _read_target(target)
+        self._open_store = _read_target(target, _read_schema(schema))
         self._scope = check_own_id(scope, "/scope")
         self._policy = policy
         self._observer = NoopObserver() if observer is None else _with_methods(observer, Observer, "/observer")
         self._cipher = None if cipher is None else _with_methods(cipher, Cipher, "/cipher")
-        self._clock = SystemClock() if clock is None else _with_methods(clock, Clock, "/clock")
+        self._clock = None if clock is None else _with_methods(clock, Clock, "/clock")
         self._entered = threading.Lock()
         self._stack: AsyncExitStack | None = None
 
@@ -77,10 +86,10 @@ class Opening:
             raise InvalidRequest("This mesh is open already; every block needs an opening of its own.")
         try:
             async with AsyncExitStack() as stack:
-                store = await self._open_store(stack)
+                store = await stack.enter_async_context(self._open_store(self._clock))
                 mesh = Mesh(
                     store,
-                    clock=self._clock,
+                    clock=_clock_or_systems(self._clock),
                     tokens=Sha256TokenIssuer(),
                     ids=TimeOrderedIds(),
                     validator=JsonSchemaValidator(),
@@ -111,17 +120,6 @@ class Opening:
             await stack.__aexit__(kind, error, traceback)
         finally:
             self._entered.release()
-
-    async def _open_store(self, stack: AsyncExitStack) -> EventStore:
-        if not isinstance(self._target, str | None):
-            return self._target
-        store: EventStore
-        if self._target is None:
-            store = MemoryEventStore(self._clock)
-        else:
-            store = await SqliteEventStore.open(self._target, self._clock)
-        stack.push_async_callback(store.close)
-        return store
 
 
 class BlockingOpening:
@@ -174,6 +172,7 @@ class BlockingOpening:
 def open(
     target: str | os.PathLike[str] | EventStore,
     *,
+    schema: str = DEFAULT_SCHEMA,
     scope: str = DEFAULT_SCOPE,
     policy: Policy | None = None,
     observer: Observer | None = None,
@@ -183,24 +182,28 @@ def open(
     """Open a mesh for the length of an ``async with`` block.
 
     Args:
-        target: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or a ``Path``, for a SQLite file; ``memory:``
-            (nothing survives the block); or a store of the host's own, which the host closes.
+        target: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or a ``Path``, for a SQLite file;
+            ``postgresql://user@host/database``, which needs the extra ``postgres`` and a schema that ``pausemesh
+            migrate`` has made; ``memory:`` (nothing survives the block); or a store of the host's own, which the host
+            closes.
+        schema: where the tables are in a PostgreSQL database.
         scope: the project or tenant; nothing of another scope can be seen or changed.
         policy: lifetimes and limits; the defaults where it is left out.
         observer: is told what happens, without payloads and tokens.
         cipher: encrypts values at rest.
-        clock: the time; the system's where it is left out.
+        clock: the time; where it is left out the system's, and for deadlines and leases in PostgreSQL the database's.
 
     Raises:
         InvalidRequest: the target is none of these, or another argument is not what its name says.
         StoreUnavailable, StoreCorrupt, StoreUnsafe, SchemaError: on entering, the store cannot be opened.
     """
-    return Opening(target, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock)
+    return Opening(target, schema=schema, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock)
 
 
 def open_sync(
     target: str | os.PathLike[str] | EventStore,
     *,
+    schema: str = DEFAULT_SCHEMA,
     scope: str = DEFAULT_SCOPE,
     policy: Policy | None = None,
     observer: Observer | None = None,
@@ -215,29 +218,76 @@ def open_sync(
     A process that was forked while a mesh was open gets ForkedMesh from that mesh and, where it was on SQLite, from
     opening any SQLite mesh: start such processes with spawn or forkserver, or fork before opening.
     """
-    return BlockingOpening(Opening(target, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock))
+    return BlockingOpening(
+        open(target, schema=schema, scope=scope, policy=policy, observer=observer, cipher=cipher, clock=clock)
+    )
 
 
-def _read_target(target: object) -> str | EventStore | None:
-    """Return the path of a SQLite file, None for memory, or the host's store."""
+def _read_target(target: object, schema: str) -> OpenStore:
+    if isinstance(target, str) and target.partition(":")[0].lower() in _POSTGRES:
+        return _in_postgres(target, schema)
+    if schema != DEFAULT_SCHEMA:
+        raise InvalidRequest(issues=[Issue("/schema", "target", _NOT_POSTGRESQL)])
     if isinstance(target, str):
-        return _read_url(target)
+        return _in_memory if target == _MEMORY else functools.partial(_in_sqlite, _read_url(target))
     if isinstance(target, os.PathLike):
-        return _read_path(os.fspath(target))
+        return functools.partial(_in_sqlite, _read_path(os.fspath(target)))
     if _lacks(target, EventStore):
         raise _refused_target(_NEEDS_A_TARGET)
-    return cast("EventStore", target)
+    return functools.partial(_of_host, cast("EventStore", target))
 
 
-def _read_url(url: str) -> str | None:
-    if url == _MEMORY:
-        return None
+@asynccontextmanager
+async def _of_host(store: EventStore, _clock: Clock | None) -> AsyncIterator[EventStore]:
+    yield store
+
+
+@asynccontextmanager
+async def _in_memory(clock: Clock | None) -> AsyncIterator[EventStore]:
+    store = MemoryEventStore(_clock_or_systems(clock))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def _in_sqlite(path: str, clock: Clock | None) -> AsyncIterator[EventStore]:
+    store = await SqliteEventStore.open(path, _clock_or_systems(clock))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _in_postgres(url: str, schema: str) -> OpenStore:
+    try:
+        from pausemesh.stores.postgres_pool import (  # noqa: PLC0415 - an optional extra
+            open_postgres_store,
+            read_address,
+        )
+    except ImportError:
+        raise _refused_target(_NEEDS_EXTRA) from None
+    return functools.partial(open_postgres_store, read_address(url), schema)
+
+
+def _clock_or_systems(clock: Clock | None) -> Clock:
+    return SystemClock() if clock is None else clock
+
+
+def _read_schema(schema: object) -> str:
+    if not isinstance(schema, str):
+        raise InvalidRequest(issues=[Issue("/schema", "type", "must be text")])
+    check_schema_name(schema)
+    return schema
+
+
+def _read_url(url: str) -> str:
+    """Return the path of a SQLite file."""
     if match := _SQLITE.fullmatch(url):
         return _read_path(match["path"])
-    scheme = url.partition(":")[0].lower()
-    if scheme in {"postgresql", "postgres"}:
-        raise _refused_target(_NO_POSTGRESQL)
-    raise _refused_target(_NEEDS_SQLITE_FORM if scheme == "sqlite" else _NEEDS_A_TARGET)
+    is_sqlite = url.partition(":")[0].lower() == "sqlite"
+    raise _refused_target(_NEEDS_SQLITE_FORM if is_sqlite else _NEEDS_A_TARGET)
 
 
 def _read_path(path: object) -> str:

@@ -1,6 +1,8 @@
 """One server a run, and a schema a test."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
 
 import pytest
 from psycopg_pool import AsyncConnectionPool
@@ -10,6 +12,15 @@ from pausemesh.stores.postgres_session import Pool
 from pausemesh.testing.clock import ManualClock
 from pausemesh.testing.postgres import server_for_tests
 from pausemesh.testing.postgres_address import PostgresAddress, schema_of_its_own
+
+
+class Prepared(NamedTuple):
+    """A schema as this release makes it, and a role that has what a server needs, and no more."""
+
+    schema: str
+    role: str
+    url: str
+    server: PostgresAddress
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +57,21 @@ def runtime_url(postgres_server: PostgresAddress, migrated: str) -> str:
     postgres_server.execute(f"CREATE ROLE {role} LOGIN")
     postgres_server.execute(grants(migrated, role))
     return postgres_server.url_of(role)
+
+
+@pytest.fixture
+def prepared(postgres_server: PostgresAddress, schema: str) -> Prepared:
+    """The same for tests that block."""
+    asyncio.run(migrate(postgres_server.url, schema))
+    role = f"{schema}_server"
+    postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'sesame'")
+    postgres_server.execute(grants(schema, role))
+    return Prepared(schema, role, postgres_server.url_of(role, "sesame"), postgres_server)
+
+
+async def migrate(url: str, schema: str) -> None:
+    async with AsyncConnectionPool(url, min_size=1) as pool:
+        await migrate_postgres_event_store(pool, schema)
 
 
 @pytest.fixture

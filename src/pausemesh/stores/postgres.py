@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -49,7 +49,7 @@ from pausemesh.stores.postgres_flush import Terms
 from pausemesh.stores.postgres_flusher import PostgresFlusher
 from pausemesh.stores.postgres_listener import PostgresListener
 from pausemesh.stores.postgres_reader import Lookup, PostgresReader, Query, ReadQueue, Visit
-from pausemesh.stores.postgres_readiness import check_ready
+from pausemesh.stores.postgres_readiness import check_ready, check_schema
 from pausemesh.stores.postgres_rows import Row, found_audit_row, found_event, found_head
 from pausemesh.stores.postgres_schema_name import check_schema_name
 from pausemesh.stores.postgres_session import Pool, PostgresSession
@@ -224,16 +224,21 @@ class PostgresEventStore:
         parameters = [pg.text(scope), pg.text(correlation), pg.bigint(after_seq), pg.bigint(limit)]
         return await self._list_events("list_events_of_correlation", parameters)
 
+    async def check_schema(self) -> None:
+        """Pass where the schema is exactly that of this release, and say nothing of the server and the role.
+
+        Raises:
+            StoreError: it is not.
+        """
+        await self._check(check_schema)
+
     async def check_ready(self) -> None:
         """Pass where the schema is exactly that of this release, and the server and the role are fit.
 
         Raises:
             StoreError: they are not.
         """
-        if self._closed:
-            raise StoreClosed
-        schema = self._schema
-        await self._read(Visit(lambda session, deadline: check_ready(session, schema, deadline=deadline)))
+        await self._check(check_ready)
 
     async def last_seq(self) -> int:
         """Return the greatest seq that is committed, 0 where there is none."""
@@ -353,6 +358,12 @@ class PostgresEventStore:
     async def _find_channel(self) -> str:
         [(channel,)] = await self._query("find_channel", [])
         return str(channel)
+
+    async def _check(self, check: Callable[..., Awaitable[None]]) -> None:
+        if self._closed:
+            raise StoreClosed
+        schema = self._schema
+        await self._read(Visit(lambda session, deadline: check(session, schema, deadline=deadline)))
 
     async def _connect(self, deadline: float) -> PostgresSession:
         return await PostgresSession.open(self._pool, deadline=deadline, prepare=self._prepare)

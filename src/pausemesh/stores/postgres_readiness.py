@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pausemesh.core.errors import SchemaMissing, StoreUnavailable, StoreUnsafe
 from pausemesh.stores import postgres_values as pg
-from pausemesh.stores.postgres_objects import LEDGER, objects_in, verify_objects
+from pausemesh.stores.postgres_objects import LEDGER, Objects, objects_in, verify_objects
 from pausemesh.stores.postgres_roles import rights
 from pausemesh.stores.postgres_rows import Row
 from pausemesh.stores.postgres_schema import check_ledger, check_server
@@ -36,6 +36,25 @@ class _Server(NamedTuple):
     is_superuser: str
 
 
+async def check_schema(session: PostgresSession, schema: str, *, deadline: float) -> None:
+    """Pass a schema that is exactly the one of this release, whatever the server's settings and the role's rights are.
+
+    Args:
+        session: of a role that may read the schema.
+        schema: its name, which was checked.
+        deadline: by ``time.monotonic``.
+
+    Raises:
+        StoreUnsafe: the server is too old or its encoding is not UTF8.
+        SchemaError: the schema is not the one of this release.
+        ConnectionLost: there was no answer in time.
+        ServerRefused: the server failed, or the role may not read.
+    """
+    server = await _server(session, schema, deadline)
+    check_server(server.version, server.encoding)
+    await _check_objects(session, schema, await _objects(session, schema, deadline), deadline)
+
+
 async def check_ready(
     session: PostgresSession, schema: str, *, deadline: float, continuations_only: bool = False
 ) -> None:
@@ -54,14 +73,27 @@ async def check_ready(
         ConnectionLost: there was no answer in time.
         ServerRefused: the server failed.
     """
-    [row] = await session.fetch(statement_in(schema, "find_server"), [], deadline=deadline)
-    _check(_Server(*row))
-    objects = await objects_in(session, schema, deadline=deadline)
-    if LEDGER not in objects:
-        raise SchemaMissing("There is no ledger of migrations in the schema.")
+    _check(await _server(session, schema, deadline))
+    objects = await _objects(session, schema, deadline)
     columns = zip(*rights(continuations_only=continuations_only), strict=True)
     sought = [pg.text(schema), *[pg.texts(column) for column in columns]]
     _check_rights(await session.fetch(statement_in(schema, "list_missing_rights"), sought, deadline=deadline))
+    await _check_objects(session, schema, objects, deadline)
+
+
+async def _server(session: PostgresSession, schema: str, deadline: float) -> _Server:
+    [row] = await session.fetch(statement_in(schema, "find_server"), [], deadline=deadline)
+    return _Server(*row)
+
+
+async def _objects(session: PostgresSession, schema: str, deadline: float) -> Objects:
+    objects = await objects_in(session, schema, deadline=deadline)
+    if LEDGER not in objects:
+        raise SchemaMissing("There is no ledger of migrations in the schema.")
+    return objects
+
+
+async def _check_objects(session: PostgresSession, schema: str, objects: Objects, deadline: float) -> None:
     if check_ledger(await session.fetch(statement_in(schema, "list_migrations"), [], deadline=deadline)):
         raise SchemaMissing("A migration was not applied.")
     verify_objects(objects)

@@ -5,6 +5,8 @@ from typing import Final
 
 from pausemesh.core.errors import InvalidRequest
 
+DEFAULT_SCHEMA: Final = "pausemesh"
+
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _RESERVED: Final = re.compile(r"pg_.*|information_schema")
 
