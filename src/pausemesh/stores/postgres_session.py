@@ -33,6 +33,7 @@ _SETTINGS: Final = (
 
 _FINE: Final = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIPELINE_SYNC})
 _WARNING: Final = "WARNING"
+_NONE_IN_TIME: Final = "The pool gave no connection in time."
 
 
 class PostgresSession:
@@ -64,18 +65,19 @@ class PostgresSession:
         Raises:
             StoreUnavailable: there was none in time.
         """
-        try:
-            connection = await pool.getconn(max(0.0, deadline - time.monotonic()))
-        except (PoolTimeout, PoolClosed, TooManyRequests, psycopg.Error, OSError):
-            # Not chained: such an error may name the server and the user.
-            raise StoreUnavailable("The pool gave no connection in time.") from None
-        session = cls(pool, connection, prepare=prepare)
-        try:
-            await session._begin(deadline)
-        except BaseException:
-            await session.close()
-            raise
-        return session
+        while True:
+            session = cls(pool, await _taken_from(pool, deadline), prepare=prepare)
+            try:
+                await session._begin(deadline)
+            except ConnectionLost:  # while it lay in the pool
+                await session.close()
+                if time.monotonic() > deadline:
+                    raise StoreUnavailable(_NONE_IN_TIME) from None
+            except BaseException:
+                await session.close()
+                raise
+            else:
+                return session
 
     async def fetch(self, statement: Statement, parameters: Sequence[Parameter], *, deadline: float) -> list[Row]:
         """Send one statement, which is a transaction of its own unless one was begun, and return its rows.
@@ -123,24 +125,20 @@ class PostgresSession:
 
     async def close(self) -> None:
         """End the connection, whatever it is doing, and give it back."""
-        self._connection.remove_notice_handler(self._take_notice)
         await self._connection.close()
         with suppress(psycopg.Error):
             await self._pool.putconn(self._connection)
 
     async def _begin(self, deadline: float) -> None:
         if self._connection.closed:
-            raise StoreUnavailable("The pool gave a connection that is closed.")
+            raise ConnectionLost
         self._wire.nonblocking = 1
         self._connection.add_notice_handler(self._take_notice)
         adapters = self._rows.adapters
         adapters.register_loader("timestamptz", Int8BinaryLoader)
         adapters.register_loader("uuid", ByteaBinaryLoader)
-        try:
-            if self._prepare:
-                await self.run(_SETTINGS, deadline=deadline)
-        except ConnectionLost:
-            raise StoreUnavailable("The connection was lost before it was used.") from None
+        if self._prepare:
+            await self.run(_SETTINGS, deadline=deadline)
 
     def _take_notice(self, diagnostic: Diagnostic) -> None:
         self.was_warned = self.was_warned or diagnostic.severity_nonlocalized == _WARNING
@@ -212,6 +210,15 @@ class PostgresSession:
         _check(result)
         self._rows.set_pgresult(result)
         return self._rows.load_rows(0, result.ntuples, tuple)
+
+
+async def _taken_from(pool: Pool, deadline: float) -> Connection:
+    try:
+        connection: Connection = await pool.getconn(max(0.0, deadline - time.monotonic()))
+    except (PoolTimeout, PoolClosed, TooManyRequests, psycopg.Error, OSError):
+        # Not chained: such an error may name the server and the user.
+        raise StoreUnavailable(_NONE_IN_TIME) from None
+    return connection
 
 
 def _check(result: PGresult) -> None:

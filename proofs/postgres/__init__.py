@@ -1,0 +1,1 @@
+"""PostgreSQL: cut connections, killed servers, a standby that takes over."""
