@@ -54,24 +54,9 @@ async def migrated(pool: Pool, schema: str) -> str:
 def runtime_url(postgres_server: PostgresAddress, migrated: str) -> str:
     """The address for a role that has what a server needs, and no more."""
     role = f"{migrated}_server"
-    postgres_server.execute(f"CREATE ROLE {role} LOGIN")
+    url = postgres_server.new_role(role)
     postgres_server.execute(grants(migrated, role))
-    return postgres_server.url_of(role)
-
-
-@pytest.fixture
-def prepared(postgres_server: PostgresAddress, schema: str) -> Prepared:
-    """The same for tests that block."""
-    asyncio.run(migrate(postgres_server.url, schema))
-    role = f"{schema}_server"
-    postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'sesame'")
-    postgres_server.execute(grants(schema, role))
-    return Prepared(schema, role, postgres_server.url_of(role, "sesame"), postgres_server)
-
-
-async def migrate(url: str, schema: str) -> None:
-    async with AsyncConnectionPool(url, min_size=1) as pool:
-        await migrate_postgres_event_store(pool, schema)
+    return url
 
 
 @pytest.fixture
