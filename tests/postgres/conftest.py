@@ -60,6 +60,21 @@ def runtime_url(postgres_server: PostgresAddress, migrated: str) -> str:
 
 
 @pytest.fixture
+def prepared(postgres_server: PostgresAddress, schema: str) -> Prepared:
+    """The same for tests that block."""
+    asyncio.run(migrate(postgres_server.url, schema))
+    role = f"{schema}_server"
+    postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'sesame'")
+    postgres_server.execute(grants(schema, role))
+    return Prepared(schema, role, postgres_server.url_of(role, "sesame"), postgres_server)
+
+
+async def migrate(url: str, schema: str) -> None:
+    async with AsyncConnectionPool(url, min_size=1) as pool:
+        await migrate_postgres_event_store(pool, schema)
+
+
+@pytest.fixture
 async def runtime_pool(runtime_url: str) -> AsyncIterator[Pool]:
     """A pool of that role, large enough for several stores."""
     async with AsyncConnectionPool(runtime_url, min_size=1, max_size=20, reconnect_timeout=5) as opened:
