@@ -12,15 +12,20 @@ from pathlib import Path
 from typing import Final
 
 import apsw
+import uvloop
 from rich.console import Console
 from rich.table import Table
 
 import pausemesh
-from bench import imports, pending, polls, rates, throughput
+from bench import imports, on_postgres, pending, polls, rates, throughput
 from bench.measure import FULL, SHORT, Row, Sizes
 
 RESULTS: Final = Path(__file__).parent / "results"
-_TITLES: Final = {"sqlite": "PauseMesh on SQLite", "http": "PauseMesh over HTTP, on SQLite"}
+_TITLES: Final = {
+    "sqlite": "PauseMesh on SQLite",
+    "http": "PauseMesh over HTTP, on SQLite",
+    "postgres": "PauseMesh on PostgreSQL",
+}
 
 
 def main() -> None:
@@ -29,8 +34,11 @@ def main() -> None:
     sizes = SHORT if arguments.short else FULL
     target = arguments.into or (None if arguments.short else RESULTS)
     for part in arguments.only or _TITLES:
-        with tempfile.TemporaryDirectory(prefix="pausemesh-bench-") as folder:
-            rows = asyncio.run(_measure(part, Path(folder), sizes))
+        with (
+            tempfile.TemporaryDirectory(prefix="pausemesh-bench-") as folder,
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            rows = runner.run(_measure(part, Path(folder), sizes))
         _print(_TITLES[part], rows)
         if target is not None:
             text = json.dumps(_record(rows, sizes), indent=2)
@@ -40,6 +48,8 @@ def main() -> None:
 async def _measure(part: str, folder: Path, sizes: Sizes) -> list[Row]:
     if part == "http":
         return [*rates.measure(folder, sizes), *await polls.measure(folder, sizes)]
+    if part == "postgres":
+        return await on_postgres.measure(folder, sizes)
     rows = [*imports.measure(sizes), *await throughput.measure(folder, sizes)]
     return rows + await pending.measure(folder, sizes)
 

@@ -20,7 +20,7 @@ Once = Callable[[], Awaitable[None]]
 
 _GOAL_AT = 32
 _GOAL = 3.0
-_PAYLOAD = {"kind": "input", "message": "Which flight shall it be?", "choices": ["AZ1", "AZ2", "AZ3"]}
+PAYLOAD = {"kind": "input", "message": "Which flight shall it be?", "choices": ["AZ1", "AZ2", "AZ3"]}
 
 
 async def measure(folder: Path, sizes: Sizes) -> list[Row]:
@@ -85,7 +85,7 @@ def _append_to(store: pausemesh.SqliteEventStore) -> Once:
 
 def _cycle_on(mesh: Mesh) -> Once:
     async def once() -> None:
-        created = await mesh.create(payload=_PAYLOAD)
+        created = await mesh.create(payload=PAYLOAD)
         assert created.resume_token is not None
         await mesh.resume(
             created.continuation.id,

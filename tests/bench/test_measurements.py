@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOME = {
     "sqlite": {"appends/s, 8 callers", "create, many / few"},
+    "postgres": {"cycles, 8 callers, / pgbench", "resume, 1 caller, p99", "write-ahead log a cycle"},
     "http": {"create / Starlette echo, c = 8", "memory of the server an idle poll", "resume, p99, c = 1"},
 }
 
