@@ -3,7 +3,8 @@
 import asyncio
 import secrets
 from collections.abc import Iterator
-from datetime import timedelta
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -40,6 +41,13 @@ from pausemesh.testing.conformance_givens import (
 )
 from pausemesh.testing.faults import RaiseAt
 from pausemesh.testing.postgres_address import PostgresAddress
+
+
+LEFT_BEHIND: dict[str, list[tuple[object, ...]]] = {
+    "SHOW enable_seqscan": [("on",)],
+    "SELECT name FROM pg_prepared_statements": [],
+    "SELECT pg_listening_channels()": [],
+}
 
 
 class OrderLock:
@@ -230,19 +238,37 @@ async def test_a_pool_without_a_connection_to_spare_is_unavailable_until_it_has_
         await store.close()
 
 
-async def test_the_pool_stays_open_and_gets_no_connection_back_that_was_used(runtime_pool: Pool, migrated: str) -> None:
-    store = PostgresEventStore(runtime_pool, migrated)
+async def test_the_pool_stays_open_and_gets_its_connections_back_as_they_were(
+    runtime_url: str, migrated: str, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with AsyncConnectionPool(runtime_url, min_size=4, max_size=4) as pool:
+        store = PostgresEventStore(pool, migrated, clock=clock)
+        wakeups = aiter(store.wakeups())
+        await anext(wakeups)
+        await asyncio.gather(*[given(store, write(f"s{index}")) for index in range(9)])
+        await asyncio.gather(loaded(store, "s1"), store.feed(0), store.list_due())
+        await store.close()
+        assert not caplog.records
+        async with AsyncExitStack() as stack:
+            for _ in range(4):
+                connection = await stack.enter_async_context(pool.connection())
+                assert not connection.autocommit
+                assert await (await connection.execute("SHOW enable_seqscan")).fetchone() == ("on",)
+                assert await (await connection.execute("SELECT count(*) FROM pg_prepared_statements")).fetchone() == (
+                    0,
+                )
+                assert await (await connection.execute("SELECT pg_listening_channels()")).fetchall() == []
+                row = await (await connection.execute("SELECT now()", binary=True)).fetchone()
+                assert row is not None
+                assert isinstance(row[0], datetime)
+
+
+async def test_a_store_that_is_closed_does_nothing_more(store: PostgresEventStore) -> None:
     await given(store, write("a"))
-    await loaded(store, "a")
     await store.close()
-    assert not runtime_pool.closed
-    async with runtime_pool.connection() as connection:
-        cursor = await connection.execute("SHOW enable_seqscan")
-        assert await cursor.fetchone() == ("on",)
-    with pytest.raises(StoreClosed):
-        await store.append(write("b"))
-    with pytest.raises(StoreClosed):
-        await store.check_ready()
+    for use in (store.append(write("b")), store.load(SCOPE, "a"), store.check_ready()):
+        with pytest.raises(StoreClosed):
+            await use
     with pytest.raises(StoreClosed):
         store.wakeups()
     await store.close()

@@ -64,15 +64,14 @@ class PostgresFlusher:
 
     async def run(self) -> None:
         """Flush until the queue is closed and empty."""
-        try:
-            while asked := await self.queue.take():
-                try:
-                    await self._serve(asked)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it and the next are served
-                    await self._drop_session()
-                    _settle_all(asked, _in_doubt(error) if any(one.is_sent for one in asked) else error)
-        finally:
-            await self._drop_session()
+        while asked := await self.queue.take():
+            try:
+                await self._serve(asked)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it and the next are served
+                await self._drop_session()
+                _settle_all(asked, _in_doubt(error) if any(one.is_sent for one in asked) else error)
+        if self._session is not None:
+            await self._session.give_back()
 
     async def _serve(self, asked: AskedCalls) -> None:
         """Do the calls together; where a value of one of them is refused, each on its own."""

@@ -9,7 +9,7 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from pausemesh.core.errors import PauseMeshError
-from pausemesh.stores.postgres_session import Pool
+from pausemesh.stores.postgres_session import Connection, Pool
 from pausemesh.stores.wakeups import Wakeups
 
 _BACKSTOP_SECONDS: Final = 2.0
@@ -19,6 +19,7 @@ _POLL_SECONDS: Final = 0.1
 """How often it looks while the server cannot."""
 
 _CONNECT_SECONDS: Final = 5.0
+_SECONDS_TO_RESET: Final = 2.0
 
 
 class PostgresListener:
@@ -76,7 +77,8 @@ class PostgresListener:
     async def _follow(self) -> None:
         """Announce what the server tells, until the connection is lost."""
         channel = await self._find_channel()
-        connection = await self._pool.getconn(_CONNECT_SECONDS)
+        connection: Connection = await self._pool.getconn(_CONNECT_SECONDS)
+        was_autocommit = connection.autocommit
         try:
             await connection.set_autocommit(True)
             await connection.execute(f'LISTEN "{channel}"'.encode())
@@ -85,8 +87,7 @@ class PostgresListener:
                 async for notify in connection.notifies(timeout=_BACKSTOP_SECONDS):
                     self._announce(int(notify.payload))
         finally:
-            await connection.close()
-            await self._pool.putconn(connection)
+            await _give_back(self._pool, connection, was_autocommit=was_autocommit)
 
     async def _look(self) -> None:
         before = self._newest
@@ -101,3 +102,14 @@ class PostgresListener:
     def _announce(self, seq: int) -> None:
         self._newest = max(self._newest, seq)
         self.wakeups.announce(seq)
+
+
+async def _give_back(pool: Pool, connection: Connection, *, was_autocommit: bool) -> None:
+    """Give a connection back as it was, or closed where that does not work."""
+    try:
+        async with asyncio.timeout(_SECONDS_TO_RESET):
+            await connection.execute("UNLISTEN *")
+            await connection.set_autocommit(was_autocommit)
+    except (psycopg.Error, TimeoutError):
+        await connection.close()
+    await pool.putconn(connection)

@@ -149,16 +149,15 @@ class PostgresReader:
 
     async def run(self) -> None:
         """Read until the queue is closed and empty."""
-        try:
-            while asked := await self._queue.take():
-                try:
-                    await self._serve(asked)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it and the next are served
-                    await self._drop_session()
-                    for one in asked:
-                        one.settle(error)
-        finally:
-            await self._drop_session()
+        while asked := await self._queue.take():
+            try:
+                await self._serve(asked)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it and the next are served
+                await self._drop_session()
+                for one in asked:
+                    one.settle(error)
+        if self._session is not None:
+            await self._session.give_back()
 
     async def _serve(self, asked: list[_Asked]) -> None:
         """Answer reads; a connection that was lost while it lay idle is replaced once."""

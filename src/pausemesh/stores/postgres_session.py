@@ -4,10 +4,10 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import psycopg
-from psycopg.adapt import Transformer
+from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.errors import Diagnostic
 from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
@@ -16,7 +16,7 @@ from psycopg.types.string import ByteaBinaryLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from pausemesh.core.errors import StoreUnavailable
-from pausemesh.stores.postgres_errors import ConnectionLost, refusal_in
+from pausemesh.stores.postgres_errors import ConnectionLost, ServerRefused, refusal_in
 from pausemesh.stores.postgres_statement import Statement
 from pausemesh.stores.postgres_values import Parameter
 
@@ -25,19 +25,35 @@ Connection = psycopg.AsyncConnection[Any]
 Pool = AsyncConnectionPool[Any]
 Sending = tuple[Statement, Sequence[Parameter]]
 
-_SETTINGS: Final = (
-    b"SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
-    b" SET enable_mergejoin = off; SET jit = off; SET client_min_messages = warning; SET client_encoding = 'UTF8'"
-)
+_SETTINGS: Final = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "client_min_messages": "warning",
+    "client_encoding": "UTF8",
+}
 """All statements are small and have their index; a planner that thinks it over each time takes longer than they do."""
+
+_SET: Final = "; ".join(f"SET {name} = '{value}'" for name, value in _SETTINGS.items()).encode()
+_RESET: Final = "; ".join(f"RESET {name}" for name in _SETTINGS).encode()
+_SECONDS_TO_RESET: Final = 2.0
 
 _FINE: Final = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIPELINE_SYNC})
 _WARNING: Final = "WARNING"
 _NONE_IN_TIME: Final = "The pool gave no connection in time."
 
 
+class _Loading(NamedTuple):
+    """How values are loaded: as this session wants it, and not whoever has the connection next."""
+
+    adapters: AdaptersMap
+    connection: Connection
+
+
 class PostgresSession:
-    """A connection out of the host's pool; given back closed, so that no trace of its use is left on it.
+    """A connection out of the host's pool; given back without a trace of its use, or closed.
 
     Attributes:
         was_warned: the server warned of something since the last exchange began.
@@ -50,7 +66,7 @@ class PostgresSession:
         self._loop = asyncio.get_running_loop()
         self._prepare = prepare
         self._prepared: set[bytes] = set()
-        self._rows = Transformer(connection)
+        self._rows = Transformer(_Loading(AdaptersMap(connection.adapters), connection))
         self.was_warned = False
 
     @classmethod
@@ -123,6 +139,17 @@ class PostgresSession:
         for result in results:
             _check(result)
 
+    async def give_back(self) -> None:
+        """Give the connection back as it was; it is closed where that does not work."""
+        try:
+            deallocations = [b"DEALLOCATE " + name for name in self._prepared]
+            await self.run(b"; ".join([_RESET, *deallocations]), deadline=time.monotonic() + _SECONDS_TO_RESET)
+        except (ConnectionLost, ServerRefused):
+            await self._connection.close()
+        self._connection.remove_notice_handler(self._take_notice)
+        with suppress(psycopg.Error):
+            await self._pool.putconn(self._connection)
+
     async def close(self) -> None:
         """End the connection, whatever it is doing, and give it back."""
         await self._connection.close()
@@ -138,7 +165,7 @@ class PostgresSession:
         adapters.register_loader("timestamptz", Int8BinaryLoader)
         adapters.register_loader("uuid", ByteaBinaryLoader)
         if self._prepare:
-            await self.run(_SETTINGS, deadline=deadline)
+            await self.run(_SET, deadline=deadline)
 
     def _take_notice(self, diagnostic: Diagnostic) -> None:
         self.was_warned = self.was_warned or diagnostic.severity_nonlocalized == _WARNING
