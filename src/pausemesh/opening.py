@@ -24,6 +24,7 @@ from pausemesh.service.blocking import BlockingMesh
 from pausemesh.service.loop_thread import LoopThread
 from pausemesh.service.mesh import Mesh
 from pausemesh.stores.memory import MemoryEventStore
+from pausemesh.stores.postgres_extra import require_driver
 from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA, check_schema_name
 from pausemesh.stores.sqlite import SqliteEventStore
 
@@ -41,7 +42,6 @@ _NEEDS_A_TARGET: Final = "must be sqlite:///path, memory:, postgresql://…, a P
 _NEEDS_SQLITE_FORM: Final = (
     "must be sqlite:///relative.db or sqlite:////absolute.db, without ? and #; a Path may have them"
 )
-_NEEDS_EXTRA: Final = "PostgreSQL needs an extra: pip install 'pausemesh[postgres]'"
 _NOT_POSTGRESQL: Final = "is for a target postgresql://… alone"
 _NO_PATH: Final = "must name a file, without U+0000 and lone surrogates"
 _NO_SQLITE_MEMORY: Final = "must name a file; memory: keeps everything in memory"
@@ -261,13 +261,9 @@ async def _in_sqlite(path: str, clock: Clock | None) -> AsyncIterator[EventStore
 
 
 def _in_postgres(url: str, schema: str) -> OpenStore:
-    try:
-        from pausemesh.stores.postgres_pool import (  # noqa: PLC0415 - an optional extra
-            open_postgres_store,
-            read_address,
-        )
-    except ImportError:
-        raise _refused_target(_NEEDS_EXTRA) from None
+    require_driver()
+    from pausemesh.stores.postgres_pool import open_postgres_store, read_address  # noqa: PLC0415 - an optional extra
+
     return functools.partial(open_postgres_store, read_address(url), schema)
 
 

@@ -209,7 +209,8 @@ def test_settings_that_stop_the_start_fail(run: Run, healthy: Path, monkeypatch:
         ("PAUSEMESH_SECRET_KEYS", "hush", "at least 32 characters"),
         ("PAUSEMESH_SECRET_KEYS_FILE", "hush", "PAUSEMESH_SECRET_KEYS_FILE cannot be read"),
         ("PAUSEMESH_CONFIG_PATH", "nowhere.toml", "must name a readable TOML file"),
-        ("PAUSEMESH_DATABASE_URL", "postgresql://hush", "PAUSEMESH_DATABASE_URL is set"),
+        ("PAUSEMESH_DATABASE_URL", "postgresql://hush", "name two databases"),
+        ("PAUSEMESH_DATABASE_URL", "hush", "PAUSEMESH_DATABASE_URL must be postgresql://"),
     ):
         with monkeypatch.context() as setting:
             setting.setenv(name, value)

@@ -30,7 +30,24 @@ def start(folder: Path, *words: str, **environment: str) -> subprocess.Completed
         ((), {"PAUSEMESH_CONFIG_PATH": "none.toml"}, "PAUSEMESH_CONFIG_PATH must name a readable TOML file"),
         ((), {"PAUSEMESH_CONFIG_PATH": "unknown.toml"}, "foo"),
         ((), {"PAUSEMESH_CONFIG_PATH": "bad.toml"}, "Invalid value"),
-        ((), {"PAUSEMESH_DATABASE_URL": "postgresql://u:secret@h/d"}, "keeps its data in SQLite alone"),
+        (
+            (),
+            {"PAUSEMESH_DATABASE_URL": "postgresql://u:secret@h:secret/d"},
+            "PAUSEMESH_DATABASE_URL must be postgresql:",
+        ),
+        ((), {"PAUSEMESH_DATABASE_URL": "sqlite:///secret.db"}, "PAUSEMESH_DATABASE_URL must be postgresql:"),
+        ((), {"PAUSEMESH_DATABASE_URL": "host=secret dbname=d"}, "PAUSEMESH_DATABASE_URL must be postgresql:"),
+        ((), {"PAUSEMESH_DATABASE_URL_FILE": "none.url"}, "PAUSEMESH_DATABASE_URL_FILE names cannot be read"),
+        ((), {"PAUSEMESH_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/d"}, "cannot be reached"),
+        (("--database-path", "a.db"), {"PAUSEMESH_DATABASE_URL": "postgresql://u:secret@h/d"}, "name two databases"),
+        (
+            (),
+            {"PAUSEMESH_DATABASE_PATH": "a.db", "PAUSEMESH_DATABASE_URL": "postgresql://u:secret@h/d"},
+            "name two databases",
+        ),
+        (("--database-schema", "Mesh"), {}, "PAUSEMESH_DATABASE_SCHEMA is refused: The schema's name must"),
+        (("--database-url", "postgresql://u@h/d"), {}, "--database-url"),
+        ((), {"PAUSEMESH_CONFIG_PATH": "url.toml"}, "database_url"),
         ((), {"PAUSEMESH_CONFIG_PATH": "text.toml"}, "whole number"),
         (("--host", "0.0.0.0"), {}, "no API key exists"),  # noqa: S104 - it is refused
         (("--host", "0.0.0.0", "--database-path", "x y.db"), {}, "--role admin --database-path 'x y.db'"),  # noqa: S104
@@ -43,6 +60,7 @@ def test_a_wrong_setting_stops_the_start(
     tmp_path: Path, words: tuple[str, ...], environment: dict[str, str], said: str
 ) -> None:
     (tmp_path / "unknown.toml").write_text("foo = 1\n", encoding="utf-8")
+    (tmp_path / "url.toml").write_text('database_url = "postgresql://u:secret@h/d"', encoding="utf-8")
     (tmp_path / "text.toml").write_text('port = "x"', encoding="utf-8")
     (tmp_path / "bad.toml").write_text("port = [", encoding="utf-8")
     (tmp_path / "file").write_text("", encoding="utf-8")

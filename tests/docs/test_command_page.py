@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pausemesh.cli import place
 from pausemesh.cli.app import app
 from pausemesh.cli.configuration import CONFIG_PATH
+from pausemesh.cli.database import DATABASE_PATH, DATABASE_URL
 from pausemesh.cli.exit_codes import MEANINGS
-from pausemesh.server.settings import Settings
+from pausemesh.cli.migrate import MIGRATION_DATABASE_URL
+from pausemesh.cli.place import API_KEY, URL
+from pausemesh.server.settings import DATABASE_FILE
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command.md"
 
@@ -30,6 +32,6 @@ def test_its_exit_codes_are_those_of_the_command(page: str) -> None:
 
 
 def test_it_names_every_setting_that_says_where_the_questions_are(page: str) -> None:
-    for name in (place.DATABASE_PATH, place.URL, place.API_KEY, place.API_KEY_FILE, CONFIG_PATH):
+    for name in (DATABASE_PATH, DATABASE_URL, MIGRATION_DATABASE_URL, URL, API_KEY, f"{API_KEY}_FILE", CONFIG_PATH):
         assert f"`{name}`" in page
-    assert f"`{Settings().database_path}`" in page
+    assert f"`{DATABASE_FILE}`" in page

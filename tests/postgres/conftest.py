@@ -64,9 +64,9 @@ def prepared(postgres_server: PostgresAddress, schema: str) -> Prepared:
     """The same for tests that block."""
     asyncio.run(migrate(postgres_server.url, schema))
     role = f"{schema}_server"
-    postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'sesame'")
+    url = postgres_server.new_role(role)
     postgres_server.execute(grants(schema, role))
-    return Prepared(schema, role, postgres_server.url_of(role, "sesame"), postgres_server)
+    return Prepared(schema, role, url, postgres_server)
 
 
 async def migrate(url: str, schema: str) -> None:

@@ -16,7 +16,7 @@ from tests.server.harness import SECONDS, Client, Wire
 
 
 class Served:
-    """A server process on a free port, with the database of a folder; it ends at the end of the block."""
+    """A server process on a free port, which ends with the block; on a file in a folder, or as the environment says."""
 
     def __init__(
         self,
@@ -37,7 +37,9 @@ class Served:
         self.process: subprocess.Popen[bytes]
 
     def __enter__(self) -> Self:
-        command = [*self._launcher, "serve", "--database-path", str(self.database), *self._words]
+        is_file = "PAUSEMESH_DATABASE_URL" not in self._environment
+        named = ["--database-path", str(self.database)] if is_file else []
+        command = [*self._launcher, "serve", *named, *self._words]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pausemesh.server.settings import Settings, SettingsError
+from pausemesh.server.settings import Settings, SettingsError, refuse_own_secret
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[2]
         ({"host": ""}, "PAUSEMESH_HOST"),
         ({"host": "a\nb"}, "PAUSEMESH_HOST"),
         ({"database_path": ""}, "PAUSEMESH_DATABASE_PATH"),
+        ({"database_schema": "Mesh"}, "PAUSEMESH_DATABASE_SCHEMA"),
+        ({"database_schema": "pg_mesh"}, "PAUSEMESH_DATABASE_SCHEMA"),
         ({"public_url": "ftp://x"}, "PAUSEMESH_PUBLIC_URL"),
         ({"secret_keys": "x" * 32, "secret_keys_file": "y"}, "PAUSEMESH_SECRET_KEYS"),
     ],
@@ -68,6 +70,15 @@ def test_a_secret_is_made_once_beside_the_database_for_its_owner_alone(tmp_path:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+def test_a_secret_of_ones_own_counts_where_none_is_set(tmp_path: Path) -> None:
+    settings = Settings(database_path=str(tmp_path / "a.db"))
+    assert settings.secrets(lambda: "x" * 32) == ("x" * 32,)
+    with pytest.raises(SettingsError, match="PAUSEMESH_SECRET_KEYS or its file must be set"):
+        settings.policy(refuse_own_secret)
+    assert Settings(secret_keys="y" * 32).secrets(refuse_own_secret) == ("y" * 32,)
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_what_is_kept_in_memory_leaves_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = Settings(database_path=":memory:")
@@ -100,6 +111,7 @@ def test_the_example_lists_every_setting_with_its_default() -> None:
     lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
     listed = {match[1]: match[2] for line in lines if (match := re.match(r"(?:# )?PAUSEMESH_(\w+)=(.*)", line))}
     fields = {field.name.upper(): field.default for field in dataclasses.fields(Settings)}
-    assert listed.keys() == fields.keys() | {"CONFIG_PATH"}
+    addresses = {"DATABASE_URL", "DATABASE_URL_FILE", "MIGRATION_DATABASE_URL", "MIGRATION_DATABASE_URL_FILE"}
+    assert listed.keys() == fields.keys() | addresses | {"CONFIG_PATH"}
     for name, default in fields.items():
         assert default is None or listed[name] == str(default)

@@ -10,16 +10,20 @@ from cyclopts import App, ArgumentCollection, CycloptsError
 from cyclopts.config import Env, Toml
 
 from pausemesh.server.settings import ENVIRONMENT_PREFIX, Settings, SettingsError
+from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA
 
 CONFIG_PATH: Final = "PAUSEMESH_CONFIG_PATH"
 
-_OF_OTHER_COMMANDS: Final = frozenset({"API_KEY", "API_KEY_FILE", "CONFIG_PATH", "DATABASE_URL", "URL"})
-"""What else may stand in the environment: what other commands read, and what is refused in words of its own."""
+_NO_SETTINGS: Final = frozenset(
+    {"API_KEY", "API_KEY_FILE", "CONFIG_PATH", "DATABASE_URL", "DATABASE_URL_FILE", "URL"}
+    | {"MIGRATION_DATABASE_URL", "MIGRATION_DATABASE_URL_FILE"}
+)
+"""What else may stand in the environment: what other commands read, and addresses, which no flag and file may hold."""
 
 
 def read_environment(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
     """Fill in what no flag gave from ``PAUSEMESH_…``; a name that is no setting's stops the start."""
-    known = {field.name.upper() for field in dataclasses.fields(Settings)} | _OF_OTHER_COMMANDS
+    known = {field.name.upper() for field in dataclasses.fields(Settings)} | _NO_SETTINGS
     for name in os.environ:
         if name.startswith(ENVIRONMENT_PREFIX) and name.removeprefix(ENVIRONMENT_PREFIX) not in known:
             raise SettingsError(f"{name} is no setting; see `pausemesh serve --help`")
@@ -31,7 +35,7 @@ def read_file(app: App, commands: tuple[str, ...], arguments: ArgumentCollection
     _read_file(app, commands, arguments, allow_unknown=False)
 
 
-def configured_database() -> Settings:
+def settings_of_database() -> Settings:
     """Return settings that name the database which a server would use; the others are not read.
 
     Raises:
@@ -47,8 +51,8 @@ def configured_database() -> Settings:
     return settings
 
 
-def _database_alone(*, database_path: str = Settings().database_path) -> Settings:
-    return Settings(database_path=database_path)
+def _database_alone(*, database_path: str | None = None, database_schema: str = DEFAULT_SCHEMA) -> Settings:
+    return Settings(database_path=database_path, database_schema=database_schema)
 
 
 def _read_file(app: App, commands: tuple[str, ...], arguments: ArgumentCollection, *, allow_unknown: bool) -> None:

@@ -2,22 +2,21 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Final
 
 from pausemesh import (
     Mesh,
     SchemaError,
     SchemaMissing,
-    SqliteEventStore,
     StoreCorrupt,
     StoreError,
     StoreUnsafe,
     SystemClock,
 )
 from pausemesh import open as open_mesh
+from pausemesh.cli.database import Database, SqliteFile, Store
 from pausemesh.cli.health import Check, fail, ok, warn
-from pausemesh.cli.place import open_store
+from pausemesh.cli.health_of_postgres import READY, refusal_of_postgres
 
 _OVERDUE: Final = timedelta(seconds=60)
 """A server records an expiry within 15 seconds."""
@@ -25,33 +24,33 @@ _OVERDUE: Final = timedelta(seconds=60)
 _AHEAD: Final = timedelta(seconds=5)
 _OVERDUE_LOOKED_AT: Final = 100
 _EARLIEST_YEAR: Final = 2026
-_ASIDE: Final = "Stop what uses it, keep the file, and go back to a backup."
+_READY: Final = (
+    ok("schema", "exactly the one of this release"),
+    ok("durability", "write-ahead log on, every commit is flushed to the disk"),
+)
+"""What a SQLite file says by being opened and ready."""
+
+_ASIDE: Final = "Stop what uses it, keep it as it is, and go back to a backup."
 
 
-async def checks_of_database(path: Path, *, needs_keys: bool) -> list[Check]:
+async def checks_of_database(database: Database, *, needs_keys: bool) -> list[Check]:
     """Open a database that is there, look at what is in it, and close it again.
 
     ``needs_keys``: the settings let others than this machine reach the server.
     """
-    try:
-        store = await open_store(path)
-    except StoreError as error:
-        return [_refusal(error)]
     checks: list[Check] = []
     try:
-        async with open_mesh(store) as mesh:
+        async with database.open_store(create=False) as store, open_mesh(store) as mesh:
+            await store.check_ready()
+            checks += _READY if isinstance(database, SqliteFile) else READY
             async for check in _checks(store, mesh, needs_keys=needs_keys):
-                checks.append(check)  # noqa: PERF401 - what was found before a failure stays
+                checks.append(check)
     except StoreError as error:
-        checks.append(_refusal(error))
-    finally:
-        await store.close()
+        checks.append(_refusal(error) if isinstance(database, SqliteFile) else refusal_of_postgres(error))
     return checks
 
 
-async def _checks(store: SqliteEventStore, mesh: Mesh, *, needs_keys: bool) -> AsyncIterator[Check]:
-    yield ok("schema", "exactly the one of this release")
-    yield ok("durability", "write-ahead log on, every commit is flushed to the disk")
+async def _checks(store: Store, mesh: Mesh, *, needs_keys: bool) -> AsyncIterator[Check]:
     yield _check_medium(list(await store.check_integrity(quick=True)))
     last = await store.feed(await store.last_seq() - 1)
     yield check_clock(SystemClock().now(), last[-1].at if last else None)
@@ -78,7 +77,7 @@ def _refusal(error: StoreError) -> Check:
 def _check_medium(found: list[str]) -> Check:
     if found:
         return fail("integrity", " ".join(found), f"{_ASIDE} `pausemesh verify` says what is damaged.")
-    return ok("integrity", "a quick look finds the file whole; `pausemesh verify` looks at everything")
+    return ok("integrity", "a quick look finds it whole; `pausemesh verify` looks at everything")
 
 
 def check_clock(now: datetime, last: datetime | None) -> Check:
@@ -104,7 +103,7 @@ async def _check_keys(mesh: Mesh, *, needs_keys: bool) -> Check:
     return warn("keys", "There is no API key: whoever is on this machine may create and resume.", advice)
 
 
-async def _check_sweeper(store: SqliteEventStore) -> Check:
+async def _check_sweeper(store: Store) -> Check:
     long_ago = SystemClock().now() - _OVERDUE
     overdue = [one for one in await store.list_due(_OVERDUE_LOOKED_AT) if _is_before(one.head.due_at, long_ago)]
     if overdue:

@@ -1,4 +1,4 @@
-"""``pausemesh keys``: the API keys of a database on this machine."""
+"""``pausemesh keys``: the API keys of a database, without a server."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,8 +11,7 @@ from pausemesh import ApiKey, ApiKeyNotFound, BlockingMesh, InvalidRequest, Role
 from pausemesh.cli.durations import age, time_left
 from pausemesh.cli.ending import require_output, run
 from pausemesh.cli.local_questions import local_principal
-from pausemesh.cli.place import AsJson, open_database
-from pausemesh.cli.place import database_path as database_path_of
+from pausemesh.cli.place import AsJson, database_in
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.questions import JsonObject
 from pausemesh.cli.settling import settle
@@ -44,8 +43,8 @@ def create(
         expires_days: how long it is valid; without it until it is revoked.
         label: what a person knows it by.
         as_json: print {id, key, role, scope, expiresAt} as JSON.
-        database_path: a SQLite file, made with its folder where there is none; PAUSEMESH_DATABASE_PATH or
-            ./data/pausemesh.db where it is left out.
+        database_path: a SQLite file, made with its folder where there is none; where it is left out
+            PAUSEMESH_DATABASE_URL, else PAUSEMESH_DATABASE_PATH, else ./data/pausemesh.db.
     """
 
     def work() -> None:
@@ -53,7 +52,7 @@ def create(
             raise InvalidRequest(f"--expires-days must be 1 to {_DAYS_MOST}.")
         require_output()
         expires_in = None if expires_days is None else timedelta(days=expires_days)
-        with open_database(database_path_of(database_path), scope, create=True) as mesh:
+        with database_in(database_path).open(scope, create=True) as mesh:
             made = mesh.create_key(role, scope=scope, expires_in=expires_in, label=label, by=local_principal(scope))
         if not as_json:
             print(made.text)
@@ -74,13 +73,13 @@ def list_keys(*, as_json: AsJson = False, database_path: Path | None = None) -> 
     """
 
     def work() -> None:
-        path = database_path_of(database_path)
-        with open_database(path, DEFAULT_SCOPE, create=False) as mesh:
+        database = database_in(database_path)
+        with database.open(DEFAULT_SCOPE, create=False) as mesh:
             keys = mesh.keys()
         if as_json:
             print_json({"keys": [_key_to_json(key) for key in keys]})
             return
-        standard_console().print(_table(keys) if keys else Text(f"There is no API key in {plain(str(path))}."))
+        standard_console().print(_table(keys) if keys else Text(f"There is no API key in {plain(str(database))}."))
 
     return run(work, as_json=as_json)
 
@@ -95,7 +94,7 @@ def revoke(id: str, /, *, as_json: AsJson = False, database_path: Path | None = 
     """
 
     def work() -> None:
-        with open_database(database_path_of(database_path), DEFAULT_SCOPE, create=False) as mesh:
+        with database_in(database_path).open(DEFAULT_SCOPE, create=False) as mesh:
             key_id = key_id_of(hash_token(id)) if is_key_text(id) else id
             scope = _scope_of(mesh, key_id)
             revoked = settle(lambda: mesh.revoke_key(key_id, by=local_principal(scope)))

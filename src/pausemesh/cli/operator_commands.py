@@ -8,7 +8,7 @@ from pausemesh.cli.exit_codes import epilogue
 
 _INBOX: Final = (
     "Show the questions that wait for an answer, oldest first.\n\n"
-    "They are those of the server that PAUSEMESH_URL and PAUSEMESH_API_KEY name, or else of a database on this machine."
+    "They are those of the server that PAUSEMESH_URL and PAUSEMESH_API_KEY name, or else of a database."
 )
 _SHOW: Final = (
     "Show everything that is known of a question.\n\n"
@@ -21,7 +21,7 @@ _ANSWER: Final = (
     "typed is sent once it is confirmed. In a script --json gives the answer."
 )
 _CANCEL: Final = "Take a question back, so that nobody answers it any more."
-_KEYS: Final = "Make, show and revoke API keys, in a database on this machine."
+_KEYS: Final = "Make, show and revoke API keys, in a database."
 _CREATE: Final = "Make an API key and print it alone; it is seen here and never again."
 _LIST: Final = "Show the API keys of all scopes, oldest first; their texts are not kept."
 _REVOKE: Final = (

@@ -8,9 +8,10 @@ from cyclopts import Parameter
 from pausemesh import RebuildReport
 from pausemesh.cli.ending import run
 from pausemesh.cli.exit_codes import Exit
-from pausemesh.cli.place import AsJson
+from pausemesh.cli.place import AsJson, database_in
 from pausemesh.cli.terminal import print_json, shown, standard_console
-from pausemesh.cli.upkeep import counted, finding_to_json, on_database, stream_words, table_of
+from pausemesh.cli.upkeep import counted, finding_to_json, stream_words, table_of
+from pausemesh.core.principal import DEFAULT_SCOPE
 from pausemesh.core.values import JsonValue
 
 
@@ -25,11 +26,13 @@ def rebuild(
     Args:
         dry_run: write nothing, and tell what would be written; the exit code is 9 where there is anything.
         as_json: print {sound, dryRun, heads, mended, overtaken, remains, remaining} as JSON.
-        database_path: a SQLite file that is there; PAUSEMESH_DATABASE_PATH or ./data/pausemesh.db where it is left out.
+        database_path: a SQLite file that is there; where it is left out PAUSEMESH_DATABASE_URL, else
+            PAUSEMESH_DATABASE_PATH, else ./data/pausemesh.db.
     """
 
     def work() -> Exit:
-        report = on_database(database_path, lambda mesh: mesh.rebuild(dry_run=dry_run))
+        with database_in(database_path).open(DEFAULT_SCOPE, create=False) as mesh:
+            report = mesh.rebuild(dry_run=dry_run)
         if as_json:
             print_json(_to_json(report))
         else:
@@ -55,7 +58,7 @@ def _print(report: RebuildReport) -> None:
         console.print(f"{counted(report.overtaken, 'head')} changed meanwhile; run this again.")
     if report.remains:
         console.print(table_of(report.remaining))
-        console.print("This cannot be mended from the log: keep this file, and go back to a backup.")
+        console.print("This cannot be mended from the log: keep it as it is, and go back to a backup.")
 
 
 def _to_json(report: RebuildReport) -> JsonValue:

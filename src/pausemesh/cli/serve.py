@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import os
-import shlex
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -14,20 +12,23 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from pausemesh.adapters.clock import SystemClock
+from pausemesh.cli.database import Database, PostgresSchema, Store, database_of
 from pausemesh.cli.ending import require_output
 from pausemesh.cli.exit_codes import Exit
+from pausemesh.cli.health_of_postgres import refusal_of_postgres
 from pausemesh.cli.refusal import Refused
 from pausemesh.cli.terminal import let_go
 from pausemesh.core.error_base import PauseMeshError
+from pausemesh.core.errors import StoreError
+from pausemesh.core.policy import Policy
 from pausemesh.core.principal import Role
 from pausemesh.opening import open as open_mesh
 from pausemesh.ports import Observer
 from pausemesh.server.app import create_app, paths
 from pausemesh.server.process import Process, StopSignals, listen
-from pausemesh.server.settings import Settings, SettingsError
+from pausemesh.server.settings import Settings, SettingsError, new_secret, refuse_own_secret
 from pausemesh.service.mesh import Mesh
 from pausemesh.stores.memory import MemoryEventStore
-from pausemesh.stores.sqlite import SqliteEventStore
 from pausemesh.telemetry.log import LogObserver, configure_log
 from pausemesh.telemetry.metrics import Metrics
 from pausemesh.telemetry.observers import Observers
@@ -48,7 +49,6 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
     # What it says of its own start and stop, this process says itself.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     try:
-        _refuse_what_is_not_there()
         with StopSignals() as signals, asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(settings, signals, port_file=port_file, is_dev=is_dev))
     except Refused as refusal:
@@ -64,8 +64,9 @@ def _run(settings: Settings, *, port_file: Path | None, is_dev: bool) -> int:
 
 async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | None, is_dev: bool) -> None:
     metrics = Metrics(paths())
-    async with _store(settings) as store:
-        policy = settings.policy()
+    database = database_of(settings)
+    async with _store(settings, database) as store:
+        policy = _policy(settings, database, is_dev=is_dev)
         opening = open_mesh(store, policy=policy, observer=_observer(settings, metrics), clock=SystemClock())
         async with opening as mesh:
             if is_dev:
@@ -73,7 +74,7 @@ async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | 
             if not settings.is_loopback and not await mesh.has_keys():
                 raise SettingsError(
                     "PAUSEMESH_HOST reaches beyond this machine, and no API key exists: make one with "
-                    f"`pausemesh keys create --role admin --database-path {shlex.quote(str(settings.database_path))}`"
+                    f"`pausemesh keys create --role admin{database.flag}`"
                 )
             app = create_app(
                 mesh,
@@ -91,6 +92,13 @@ async def _serve(settings: Settings, signals: StopSignals, *, port_file: Path | 
                 await process.serve([bound])
 
 
+def _policy(settings: Settings, database: Database, *, is_dev: bool) -> Policy:
+    """Return what the mesh is told; a secret of its own serves a database that this server has for itself."""
+    if isinstance(database, PostgresSchema):
+        return settings.policy(new_secret if is_dev else refuse_own_secret)
+    return settings.policy()
+
+
 def _listen(settings: Settings) -> socket.socket:
     try:
         return listen(settings.host, settings.port)
@@ -105,17 +113,26 @@ def _observer(settings: Settings, metrics: Metrics) -> Observer:
 
 
 @contextlib.asynccontextmanager
-async def _store(settings: Settings) -> AsyncIterator[SqliteEventStore | MemoryEventStore]:
-    clock = SystemClock()
-    store: SqliteEventStore | MemoryEventStore
-    if settings.is_in_memory:
-        store = MemoryEventStore(clock)
-    else:
-        store = await SqliteEventStore.open(settings.database_path, clock)
-    try:
+async def _store(settings: Settings, database: Database) -> AsyncIterator[Store]:
+    async with contextlib.AsyncExitStack() as stack:
+        if settings.is_in_memory:
+            store: Store = MemoryEventStore(SystemClock())
+            stack.push_async_callback(store.close)
+        elif isinstance(database, PostgresSchema):
+            store = await _ready(database, stack)
+        else:
+            store = await stack.enter_async_context(database.open_store(create=True))
         yield store
-    finally:
-        await store.close()
+
+
+async def _ready(database: PostgresSchema, stack: contextlib.AsyncExitStack) -> Store:
+    """Open a store that this server may use, however many others do."""
+    try:
+        store = await stack.enter_async_context(database.open_store(create=False))
+        await store.check_ready()
+    except StoreError as error:
+        raise SettingsError(f"{error} {refusal_of_postgres(error).advice}") from None
+    return store
 
 
 async def _show_key(mesh: Mesh) -> None:
@@ -148,14 +165,9 @@ def _announce(bound: socket.socket, port_file: Path | None) -> None:
         port_file.write_text(str(port), encoding="ascii")
 
 
-def _refuse_what_is_not_there() -> None:
-    if os.environ.get("PAUSEMESH_DATABASE_URL"):
-        raise SettingsError("PAUSEMESH_DATABASE_URL: this release keeps its data in SQLite alone")
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     try:
         import uvloop  # noqa: PLC0415 - there is none for Windows
     except ImportError:
-        return None
+        return asyncio.SelectorEventLoop  # the driver of PostgreSQL needs one
     return uvloop.new_event_loop

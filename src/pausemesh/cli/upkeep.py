@@ -1,23 +1,16 @@
-"""What the commands share that check and mend a database: opening one that is there, and showing findings."""
+"""What the commands share that check and mend a database: how findings are shown."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final
 
 from rich import box
 from rich.table import Table
 
-from pausemesh import Finding, Flaw, Mesh
-from pausemesh import open as open_mesh
-from pausemesh.cli.place import database_path as database_path_of
-from pausemesh.cli.place import open_store
+from pausemesh import Finding, Flaw
 from pausemesh.cli.terminal import shown
 from pausemesh.core.principal import DEFAULT_SCOPE
 from pausemesh.core.values import JsonValue
-
-ResultT = TypeVar("ResultT")
 
 FLAWS: Final[Mapping[Flaw, str]] = MappingProxyType(
     {
@@ -41,20 +34,6 @@ FLAWS: Final[Mapping[Flaw, str]] = MappingProxyType(
     }
 )
 """What each flaw means, in words for a table."""
-
-
-def on_database(given: Path | None, work: Callable[[Mesh], Awaitable[ResultT]]) -> ResultT:
-    """Do something with a database that is there; none is made, as ``open_store`` says."""
-    return asyncio.run(_on_database(database_path_of(given), work))
-
-
-async def _on_database(path: Path, work: Callable[[Mesh], Awaitable[ResultT]]) -> ResultT:
-    store = await open_store(path)
-    try:
-        async with open_mesh(store) as mesh:
-            return await work(mesh)
-    finally:
-        await store.close()
 
 
 def finding_to_json(finding: Finding) -> dict[str, JsonValue]:

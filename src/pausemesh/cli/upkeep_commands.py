@@ -7,7 +7,7 @@ from cyclopts import App
 from pausemesh.cli.exit_codes import epilogue
 
 _VERIFY: Final = (
-    "Check everything in a database of this machine against its log.\n\n"
+    "Check everything in a database against its log.\n\n"
     "It changes nothing, may run beside servers, and tells places and reasons, never a value."
 )
 _REBUILD: Final = (
@@ -16,10 +16,20 @@ _REBUILD: Final = (
     "cannot be mended, and is told."
 )
 _DOCTOR: Final = (
-    "Look at this machine, a database on it and the settings, and say what to do.\n\n"
+    "Look at this machine, a database and the settings, and say what to do.\n\n"
     "It changes nothing. Each check is ok, warn or fail; only a failed one makes the exit code 9."
 )
+_MIGRATE: Final = (
+    "Make the schema of a PostgreSQL database, or bring it up to date.\n\n"
+    "PAUSEMESH_MIGRATION_DATABASE_URL, or the file that PAUSEMESH_MIGRATION_DATABASE_URL_FILE names, has its address, "
+    "with a role that may create the schema. It may be run again, and by several at once."
+)
 _COMMANDS: Final = (
+    (
+        "migrate",
+        _MIGRATE,
+        ("pausemesh migrate", "pausemesh migrate --schema trips --json", "pausemesh migrate --print-roles --role web"),
+    ),
     ("verify", _VERIFY, ("pausemesh verify", "pausemesh verify --database-path copy.db --json")),
     ("rebuild", _REBUILD, ("pausemesh rebuild --dry-run", "pausemesh rebuild", "pausemesh rebuild --json")),
     (

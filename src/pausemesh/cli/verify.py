@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Final
 
-from pausemesh import Mesh, VerifyReport
+from pausemesh import VerifyReport
+from pausemesh.cli.database import Database
 from pausemesh.cli.ending import run
 from pausemesh.cli.exit_codes import Exit
-from pausemesh.cli.place import AsJson
-from pausemesh.cli.place import database_path as database_path_of
+from pausemesh.cli.place import AsJson, database_in
 from pausemesh.cli.terminal import print_json, shown, standard_console
-from pausemesh.cli.upkeep import counted, finding_to_json, on_database, table_of
+from pausemesh.cli.upkeep import counted, finding_to_json, table_of
+from pausemesh.core.principal import DEFAULT_SCOPE
 from pausemesh.core.values import JsonValue
 from pausemesh.service.findings import MENDABLE
 
@@ -21,24 +22,27 @@ def verify(*, as_json: AsJson = False, database_path: Path | None = None) -> int
 
     Args:
         as_json: print {sound, streams, events, lastSeq, found, findings} as JSON.
-        database_path: a SQLite file that is there; PAUSEMESH_DATABASE_PATH or ./data/pausemesh.db where it is left out.
+        database_path: a SQLite file that is there; where it is left out PAUSEMESH_DATABASE_URL, else
+            PAUSEMESH_DATABASE_PATH, else ./data/pausemesh.db.
     """
 
     def work() -> Exit:
-        report = on_database(database_path, Mesh.verify)
+        database = database_in(database_path)
+        with database.open(DEFAULT_SCOPE, create=False) as mesh:
+            report = mesh.verify()
         if as_json:
             print_json(_to_json(report))
         else:
-            _print(report, database_path_of(database_path))
+            _print(report, database)
         return Exit.FINE if report.is_sound else Exit.UNSOUND
 
     return run(work, as_json=as_json)
 
 
-def _print(report: VerifyReport, path: Path) -> None:
+def _print(report: VerifyReport, database: Database) -> None:
     console = standard_console()
     streams = [counted(report.streams[noun], word) for noun, word in _NOUNS.items()]
-    console.print(shown(f"Checked {path}: {', '.join(streams)}; {counted(report.events, 'event')}."))
+    console.print(shown(f"Checked {database}: {', '.join(streams)}; {counted(report.events, 'event')}."))
     if report.is_sound:
         console.print("All is well.")
         return
@@ -50,7 +54,7 @@ def _print(report: VerifyReport, path: Path) -> None:
     if can_be_mended:
         console.print("Heads and claims are mended by: pausemesh rebuild")
     if cannot:
-        console.print("Damage to events or to the file cannot be mended: keep this file, and go back to a backup.")
+        console.print("Damage to events or to the file cannot be mended: keep it as it is, and go back to a backup.")
 
 
 def _to_json(report: VerifyReport) -> JsonValue:

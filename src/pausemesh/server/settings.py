@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -15,12 +15,16 @@ from typing import Annotated, Final, Literal
 from cyclopts import Parameter, Token
 
 from pausemesh.core import limits as core_limits
+from pausemesh.core.errors import InvalidRequest
 from pausemesh.core.limits import JsonLimits
 from pausemesh.core.policy import Policy
 from pausemesh.server import limits
+from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA, check_schema_name
 
 ENVIRONMENT_PREFIX: Final = "PAUSEMESH_"
 IN_MEMORY: Final = ":memory:"
+DATABASE_FILE: Final = "./data/pausemesh.db"
+"""Which database a server uses that is told of none."""
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 Parser = Literal["httptools", "h11"]
@@ -60,8 +64,15 @@ class Settings:
         int, Parameter(converter=_whole_number, help="Port to listen on, 0 to 65535; 0 takes a free one.")
     ] = 8787
     database_path: Annotated[
-        str, Parameter(help="SQLite file, made with its folder where there is none; :memory: keeps nothing.")
-    ] = "./data/pausemesh.db"
+        str | None,
+        Parameter(
+            help=f"SQLite file, made with its folder where there is none, {DATABASE_FILE} where left out; :memory: "
+            "keeps nothing. Not beside PAUSEMESH_DATABASE_URL, which names a PostgreSQL database."
+        ),
+    ] = None
+    database_schema: Annotated[str, Parameter(help="Schema in that database; `pausemesh migrate` makes it.")] = (
+        DEFAULT_SCHEMA
+    )
     lifetime_seconds: Annotated[
         int, Parameter(converter=_whole_number, help="Life of a question that names no expiry, at least 30.")
     ] = core_limits.LIFETIME_SECONDS
@@ -97,8 +108,12 @@ class Settings:
         _require_range("mutations_per_minute", self.mutations_per_minute, 1, _PER_MINUTE_MAX)
         if not self.host or not self.host.isprintable():
             raise _bad("host", "must name an address")
-        if not self.database_path or "\0" in self.database_path:
+        if not self.database_file or "\0" in self.database_file:
             raise _bad("database_path", "must name a file")
+        try:
+            check_schema_name(self.database_schema)
+        except InvalidRequest as error:
+            raise _bad("database_schema", f"is refused: {error.detail}".removesuffix(".")) from None
         if self.secret_keys is not None and self.secret_keys_file is not None:
             raise _bad("secret_keys", "and its file exclude each other")
         if self.public_url is not None and not self.public_url.startswith(("http://", "https://")):
@@ -115,6 +130,11 @@ class Settings:
             return False
 
     @property
+    def database_file(self) -> str:
+        """The file, where the database is one."""
+        return DATABASE_FILE if self.database_path is None else self.database_path
+
+    @property
     def is_in_memory(self) -> bool:
         """Whether nothing is kept."""
         return self.database_path == IN_MEMORY
@@ -122,10 +142,13 @@ class Settings:
     @property
     def own_secret_path(self) -> Path:
         """Where the secret is that the first start makes."""
-        return Path(f"{self.database_path}.secret")
+        return Path(f"{self.database_file}.secret")
 
-    def policy(self) -> Policy:
+    def policy(self, own_secret: Callable[[], str] | None = None) -> Policy:
         """Return what the mesh is told.
+
+        Args:
+            own_secret: as for ``secrets``.
 
         Raises:
             SettingsError: the secrets cannot be had.
@@ -134,11 +157,14 @@ class Settings:
             lifetime=timedelta(seconds=self.lifetime_seconds),
             max_lifetime=timedelta(seconds=self.max_lifetime_seconds),
             json_limits=JsonLimits(max_bytes=self.max_payload_bytes),
-            cursor_keys=tuple(secret.encode() for secret in self.secrets()),
+            cursor_keys=tuple(secret.encode() for secret in self.secrets(own_secret)),
         )
 
-    def secrets(self) -> tuple[str, ...]:
+    def secrets(self, own_secret: Callable[[], str] | None = None) -> tuple[str, ...]:
         """Return the secrets, newest first.
+
+        Args:
+            own_secret: gives one where none is set; the one beside the database file, where it is left out.
 
         Raises:
             SettingsError: there are none where some are named, one is short, or the file cannot be read or made.
@@ -147,7 +173,7 @@ class Settings:
         if self.secret_keys_file is not None:
             text = _read_file(Path(self.secret_keys_file))
         if text is None:
-            text = secrets.token_hex(_SECRET_BYTES) if self.is_in_memory else self._own_secret()
+            text = (own_secret or self._own_secret)()
         found = tuple(part.strip() for part in text.split(",") if part.strip())
         if not found or min(map(len, found)) < _SECRET_MIN_CHARACTERS:
             raise _bad("secret_keys", f"must be one or more of at least {_SECRET_MIN_CHARACTERS} characters each")
@@ -155,12 +181,28 @@ class Settings:
 
     def _own_secret(self) -> str:
         """Return the secret beside the database, made at the first start for its owner's eyes alone."""
+        if self.is_in_memory:
+            return new_secret()
         if not self.own_secret_path.exists():
             _make_secret(self.own_secret_path)
         return _read_file(self.own_secret_path)
 
 
 _LONGEST_SECONDS: Final = core_limits.LIFETIME_CEILING_SECONDS
+
+
+def new_secret() -> str:
+    """Return a secret that nobody else knows."""
+    return secrets.token_hex(_SECRET_BYTES)
+
+
+def refuse_own_secret() -> str:
+    """Give no secret: the servers that share a database must share it, and only who starts them all can see to that.
+
+    Raises:
+        SettingsError: always.
+    """
+    raise _bad("secret_keys", "or its file must be set: all servers on one PostgreSQL database need the same")
 
 
 def _read_file(path: Path) -> str:
@@ -186,7 +228,7 @@ def _make_secret(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, stat.S_IRUSR | stat.S_IWUSR)
         with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_hex(_SECRET_BYTES)}\n")
+            file.write(f"{new_secret()}\n")
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
         draft.unlink()

@@ -26,6 +26,7 @@ _RECONNECT_SECONDS: Final = 5.0
 """After this the pool gives up on a connection and makes another one as soon as it is wanted, without waiting more."""
 
 _DEFAULTS: Final = {"application_name": "pausemesh", "connect_timeout": "5"}
+_SCHEMES: Final = ("postgresql://", "postgres://")
 _NUMBERS: Final = ("connect_timeout", "port")
 
 _MALFORMED: Final = "must be postgresql://user@host:port/database, with parameters that libpq knows"
@@ -83,7 +84,7 @@ def read_address(url: str) -> str:
         for name in _NUMBERS:
             for part in filter(None, str(members.get(name, "")).split(",")):
                 int(part)
-        if "\0" not in url:
+        if url.startswith(_SCHEMES) and "\0" not in url:
             return make_conninfo("", **members)
     except (psycopg.Error, ValueError):
         pass

@@ -1,0 +1,81 @@
+"""``pausemesh migrate``."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from cyclopts import Parameter
+
+from pausemesh import InvalidRequest
+from pausemesh.cli.database import postgres_url
+from pausemesh.cli.ending import run
+from pausemesh.cli.place import AsJson
+from pausemesh.cli.terminal import print_json
+from pausemesh.server.settings import SettingsError
+from pausemesh.stores.postgres_extra import require_driver
+from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA, check_schema_name
+
+MIGRATION_DATABASE_URL: Final = "PAUSEMESH_MIGRATION_DATABASE_URL"
+
+_CONTINUATIONS: Final = "continuations"
+
+
+def migrate(
+    *,
+    schema: Annotated[str, Parameter(env_var="PAUSEMESH_DATABASE_SCHEMA")] = DEFAULT_SCHEMA,
+    print_roles: Annotated[bool | Literal["continuations"], Parameter(negative=(), show_default=False)] = False,
+    role: str = "pausemesh",
+    as_json: AsJson = False,
+) -> int:
+    """Make the schema of a PostgreSQL database, or bring it up to date.
+
+    Args:
+        schema: its name.
+        print_roles: print the SQL that gives a role what a server needs, and change nothing; with =continuations what
+            is needed for questions, claims and effects alone.
+        role: whose rights are printed.
+        as_json: print {schema, applied} as JSON.
+    """
+
+    def work() -> None:
+        check_schema_name(schema)
+        if print_roles is False:
+            _show(schema, _migrate(schema), as_json=as_json)
+            return
+        if as_json:
+            raise InvalidRequest("--print-roles prints SQL; leave --json out.")
+        require_driver()
+        from pausemesh.stores.postgres_roles import grants  # noqa: PLC0415 - an optional extra
+
+        print(grants(schema, role, continuations_only=print_roles == _CONTINUATIONS), end="")
+
+    return run(work, as_json=as_json, changes=True)
+
+
+def _migrate(schema: str) -> Sequence[int]:
+    try:
+        url = postgres_url(MIGRATION_DATABASE_URL)
+    except SettingsError as error:
+        raise InvalidRequest(f"{error}.") from None
+    if url is None:
+        raise InvalidRequest(
+            f"{MIGRATION_DATABASE_URL} is not set; it names the database with a role that may create the schema."
+        )
+    return asyncio.run(_on_database(url, schema))
+
+
+async def _on_database(url: str, schema: str) -> Sequence[int]:
+    from pausemesh.stores.postgres_pool import open_pool, read_address  # noqa: PLC0415 - an optional extra
+    from pausemesh.stores.postgres_schema import migrate_postgres_event_store  # noqa: PLC0415 - see above
+
+    async with open_pool(read_address(url), most=1) as pool:
+        return await migrate_postgres_event_store(pool, schema)
+
+
+def _show(schema: str, applied: Sequence[int], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": schema, "applied": [*applied]})
+    elif applied:
+        print(f"Schema {schema}: applied {', '.join(map(str, applied))}. Servers need another role; see --print-roles.")
+    else:
+        print(f"Schema {schema} is up to date; there was nothing to do.")
