@@ -42,7 +42,6 @@ from pausemesh.testing.conformance_givens import (
 from pausemesh.testing.faults import RaiseAt
 from pausemesh.testing.postgres_address import PostgresAddress
 
-
 LEFT_BEHIND: dict[str, list[tuple[object, ...]]] = {
     "SHOW enable_seqscan": [("on",)],
     "SELECT name FROM pg_prepared_statements": [],

@@ -20,6 +20,7 @@ _ROW_IS_THERE: Final = "23505"
 _AUDIT_KEY: Final = "audit_log_pkey"
 _TRY_AGAIN: Final = frozenset({"40001", "40P01"})
 _READ_ONLY: Final = "25006"
+_ENDINGS: Final = frozenset({"FATAL", "PANIC"})
 _OF_DATA: Final = frozenset({"22", "23", "54"})
 
 _MEANINGS: Final[dict[str, Callable[[], PauseMeshError]]] = {
@@ -75,10 +76,17 @@ class ServerRefused(Exception):
         return StoreUnavailable(f"The server refused, with SQLSTATE {self.sqlstate}.") if make is None else make()
 
 
-def refusal_in(result: PGresult) -> ServerRefused:
-    """Return the error that a result is."""
-    sqlstate, constraint = (
+def error_in(result: PGresult) -> ServerRefused | ConnectionLost:
+    """Return the error that a result is.
+
+    A server that ends the connection may do so after the commit, while that waits for a standby.
+    """
+    severity, sqlstate, constraint = (
         (result.error_field(field) or b"").decode("ascii", "replace")
-        for field in (DiagnosticField.SQLSTATE, DiagnosticField.CONSTRAINT_NAME)
+        for field in (
+            DiagnosticField.SEVERITY_NONLOCALIZED,
+            DiagnosticField.SQLSTATE,
+            DiagnosticField.CONSTRAINT_NAME,
+        )
     )
-    return ServerRefused(sqlstate or "unknown", constraint)
+    return ConnectionLost() if severity in _ENDINGS else ServerRefused(sqlstate or "unknown", constraint)

@@ -16,7 +16,7 @@ from psycopg.types.string import ByteaBinaryLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from pausemesh.core.errors import StoreUnavailable
-from pausemesh.stores.postgres_errors import ConnectionLost, ServerRefused, refusal_in
+from pausemesh.stores.postgres_errors import ConnectionLost, ServerRefused, error_in
 from pausemesh.stores.postgres_statement import Statement
 from pausemesh.stores.postgres_values import Parameter
 
@@ -250,7 +250,7 @@ async def _taken_from(pool: Pool, deadline: float) -> Connection:
 
 def _check(result: PGresult) -> None:
     if result.status not in _FINE:
-        raise refusal_in(result)
+        raise error_in(result)
 
 
 def _settle(ready: asyncio.Future[None]) -> None:

@@ -66,7 +66,7 @@ class Wakeups:
                 if self._closed:
                     return
                 if listener.log != self._log:
-                    raise StoreUnavailable("Another file is in its place now; listen again.")
+                    raise StoreUnavailable("Another log is in its place now; listen again.")
                 if self._newest > told:
                     told = self._newest
                     yield told
