@@ -9,7 +9,7 @@ from pausemesh.core.effect_events import Completed, Doubted, Failed, Resolution,
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.claims.journal import Entry
 from proofs.claims.worker import EFFECT
-from proofs.stored_file import StoredFile, effect_id, to_micros
+from proofs.stored import Stored, effect_id, to_micros
 
 
 @dataclasses.dataclass(slots=True)
@@ -39,7 +39,7 @@ class Checked:
     ran_again: int
 
 
-def check(leases: list[Entry], runs: Mapping[str, int], stored: StoredFile) -> Checked:
+def check(leases: list[Entry], runs: Mapping[str, int], stored: Stored) -> Checked:
     """Go through all continuations."""
     holdings = _holdings(leases)
     passed_on = sum(len(ones) > 1 for ones in holdings.values())
@@ -94,7 +94,7 @@ def _disorder(ordered: list[Holding]) -> Iterator[str]:
         yield f"later fences were taken earlier: {ordered}"
 
 
-def _stale_records(noun_id: str, ordered: list[Holding], stored: StoredFile) -> Iterator[str]:
+def _stale_records(noun_id: str, ordered: list[Holding], stored: Stored) -> Iterator[str]:
     """Yield what was recorded under a fence after a greater one had been given."""
     fence_of = {holding.worker: holding.fence for holding in ordered}
     for what, fence, at in _records(noun_id, fence_of, stored):
@@ -103,7 +103,7 @@ def _stale_records(noun_id: str, ordered: list[Holding], stored: StoredFile) -> 
                 yield f"{what} under fence {fence} at {at}, although {later.fence} was taken at {later.taken}"
 
 
-def _records(noun_id: str, fence_of: Mapping[str, int], stored: StoredFile) -> Iterator[tuple[str, int, int]]:
+def _records(noun_id: str, fence_of: Mapping[str, int], stored: Stored) -> Iterator[tuple[str, int, int]]:
     """Yield what was recorded: what, under which fence, and when."""
     effect = stored.find(EFFECTS, effect_id(noun_id, EFFECT))
     for stamped in () if effect is None else effect.stamped(EFFECTS):

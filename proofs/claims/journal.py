@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pausemesh.records import Held, Lease
 from pausemesh.stores.sqlite import SqliteEventStore
-from proofs.stored_file import to_micros
+from proofs.stored import to_micros
 
 Entry: TypeAlias = dict[str, Any]
 

@@ -15,6 +15,7 @@ from proofs.claims.shift import Shift
 from proofs.claims.worker import FILE, LEASES, QUEUE, RUNS, Job, runs_by_id
 from proofs.places import folder_on_disk
 from proofs.report import ANY, NONE, SOME, Report, at_least, exactly
+from proofs.stored import Stored
 from proofs.stored_file import StoredFile
 
 _ASKED_AT_ONCE: Final = 500
@@ -63,7 +64,7 @@ def run(size: Size, seed: int, lanes: int) -> Report:
     return report
 
 
-def _work_all(report: Report, size: Size, store: type[JournalledStore]) -> tuple[Shift, Checked, StoredFile]:
+def _work_all(report: Report, size: Size, store: type[JournalledStore]) -> tuple[Shift, Checked, Stored]:
     choices = random.Random(report.seed)
     with folder_on_disk() as name, Family() as family:
         folder = Path(name)

@@ -12,7 +12,7 @@ from proofs.http.kept import missing
 from proofs.http.places import Places
 from proofs.http.request import STRICT
 from proofs.http.told import DOUBT, Asked, Heard, Told
-from proofs.stored_file import StoredFile, effect_id
+from proofs.stored import Stored, effect_id
 
 _DECIDED: Final = frozenset({"TOKEN_ALREADY_USED", "CONTINUATION_CANCELLED", "CONTINUATION_EXPIRED"})
 _MAY_BE_REFUSED: Final[dict[str, frozenset[str]]] = {
@@ -45,7 +45,7 @@ class Findings:
         self.messages.extend(found)
 
 
-def compare(told: Told, stored: StoredFile, places: Places) -> Findings:
+def compare(told: Told, stored: Stored, places: Places) -> Findings:
     """Judge every answer; whose life each event is known from ``places``."""
     findings = Findings()
     for asked in told.asked:
@@ -83,7 +83,7 @@ def _says_replayed(asked: Asked, answer: Heard) -> bool:
     return answer.status == 200 if asked.do == "create" else bool(answer.body["replayed"])
 
 
-def _lies(asked: Asked, stored: StoredFile, places: Places) -> Iterator[str]:
+def _lies(asked: Asked, stored: Stored, places: Places) -> Iterator[str]:
     """Yield what was said not to have happened and did, and what was said to be new and was not, or the other way."""
     seq = places.seq_of(asked)
     if asked.do in STRICT and seq is not None:
@@ -112,7 +112,7 @@ def _untrue_replay(asked: Asked, first: Heard, life: int) -> Iterator[str]:
         yield f"told as new in life {first.life}, although stored in life {life}"
 
 
-def _holds(asked: Asked, stored: StoredFile) -> bool:
+def _holds(asked: Asked, stored: Stored) -> bool:
     found = stored.find(CONTINUATIONS, asked.about["id"])
     return found is not None and found.head is not None and found.head.holder == asked.mark
 
@@ -141,7 +141,7 @@ def _after_success(asked: Asked) -> list[Heard]:
     return [answer for answer in later if answer.status != 503]
 
 
-def _second_answers(told: Told, stored: StoredFile) -> Iterator[str]:
+def _second_answers(told: Told, stored: Stored) -> Iterator[str]:
     """Yield questions that were decided more than once."""
     winners: defaultdict[str, set[str]] = defaultdict(set)
     for asked in told.asked:
@@ -156,7 +156,7 @@ def _second_answers(told: Told, stored: StoredFile) -> Iterator[str]:
             yield f"{noun_id} was decided by {sorted(winners[noun_id])}, and expired"
 
 
-def _second_starts(told: Told, stored: StoredFile) -> Iterator[str]:
+def _second_starts(told: Told, stored: Stored) -> Iterator[str]:
     """Yield effects that two were told to run, or that one was told to run whom the ledger does not know."""
     runners: defaultdict[str, set[str]] = defaultdict(set)
     for asked in told.asked:

@@ -11,10 +11,10 @@ from pausemesh.service.nouns import CONTINUATIONS, EFFECTS
 from proofs.http.places import Places, finishes
 from proofs.http.request import STRICT
 from proofs.http.told import Asked, Heard
-from proofs.stored_file import StoredFile, effect_id
+from proofs.stored import Stored, effect_id
 
 
-def missing(asked: Asked, stored: StoredFile, places: Places) -> Iterator[str]:
+def missing(asked: Asked, stored: Stored, places: Places) -> Iterator[str]:
     """Yield what a success promised and the file does not hold."""
     if not asked.granted:
         return
@@ -27,7 +27,7 @@ def missing(asked: Asked, stored: StoredFile, places: Places) -> Iterator[str]:
         yield from _missing(asked, answer, stored)
 
 
-def _missing(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[str]:
+def _missing(asked: Asked, answer: Heard, stored: Stored) -> Iterator[str]:
     match asked.do:
         case "create":
             yield from _missing_creation(answer, stored)
@@ -49,7 +49,7 @@ def _missing(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[str]:
             pass
 
 
-def _missing_creation(answer: Heard, stored: StoredFile) -> Iterator[str]:
+def _missing_creation(answer: Heard, stored: Stored) -> Iterator[str]:
     found = stored.find(CONTINUATIONS, answer.body["continuation"]["continuationId"])
     if found is None:
         yield "stored under another id"
@@ -64,7 +64,7 @@ def _missing_creation(answer: Heard, stored: StoredFile) -> Iterator[str]:
         yield "a repeat shows a token, or a creation shows none"
 
 
-def _missing_token(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[str]:
+def _missing_token(asked: Asked, answer: Heard, stored: Stored) -> Iterator[str]:
     found = stored.find(CONTINUATIONS, asked.about["id"])
     version = answer.body["continuation"]["version"]
     events = () if found is None else found.stamped(CONTINUATIONS)
@@ -73,7 +73,7 @@ def _missing_token(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[
         yield f"version {version} is {event}"
 
 
-def _missing_claim(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[str]:
+def _missing_claim(asked: Asked, answer: Heard, stored: Stored) -> Iterator[str]:
     found = stored.find(CONTINUATIONS, asked.about["id"])
     head = None if found is None else found.head
     fence = answer.body["claim"]["fence"]
@@ -85,7 +85,7 @@ def _missing_claim(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[
         yield f"held by another under the same fence: {head}"
 
 
-def _missing_effect(asked: Asked, answer: Heard, stored: StoredFile) -> Iterator[str]:
+def _missing_effect(asked: Asked, answer: Heard, stored: Stored) -> Iterator[str]:
     state = stored.state(EFFECTS, effect_id(asked.about["id"], asked.about["key_of_effect"]))
     if state is None:
         yield "the effect is not there"

@@ -12,7 +12,7 @@ from pausemesh.core.continuation_events import Cancelled, Created, Resumed
 from pausemesh.core.effect_events import Completed, Failed, Started
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.http.told import Asked
-from proofs.stored_file import StoredFile, StoredStream
+from proofs.stored import Stored, StoredStream
 
 Mark: TypeAlias = tuple[str, str]
 
@@ -28,7 +28,7 @@ class Places:
         lives: how many servers followed each other; in the last one's all leases have lapsed.
     """
 
-    def __init__(self, stored: StoredFile, ends: Sequence[int]) -> None:
+    def __init__(self, stored: Stored, ends: Sequence[int]) -> None:
         self._ends = ends
         self.lives = len(ends) + 1
         self._seqs: dict[Mark, int] = dict(_marks_of(stored))
@@ -58,7 +58,7 @@ def mark_of(asked: Asked) -> Mark:
     return asked.do, asked.mark
 
 
-def _marks_of(stored: StoredFile) -> Iterator[tuple[Mark, int]]:
+def _marks_of(stored: Stored) -> Iterator[tuple[Mark, int]]:
     for _, _, stream in stored.of(CONTINUATIONS):
         yield from _marks_of_continuation(stream)
     for _, _, stream in stored.of(EFFECTS):
@@ -67,7 +67,7 @@ def _marks_of(stored: StoredFile) -> Iterator[tuple[Mark, int]]:
         yield from ((("done", str(end.result.value)), stream.events[-1].seq) for end in finishes(stored, noun_id))
 
 
-def finishes(stored: StoredFile, noun_id: str) -> list[Finished]:
+def finishes(stored: Stored, noun_id: str) -> list[Finished]:
     """Return how the claim of a question ended; nothing where it did not."""
     stream = stored.find(CLAIMS, noun_id)
     events = () if stream is None else stream.stamped(CLAIMS)

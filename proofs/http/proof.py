@@ -27,6 +27,7 @@ from proofs.kills.afterwards import leftovers
 from proofs.kills.hasty import HastyStore
 from proofs.places import folder_on_disk
 from proofs.report import NONE, SOME, Report, at_least, exactly
+from proofs.stored import Stored
 from proofs.stored_file import StoredFile
 
 _KILLS_PER_FILE: Final = 10
@@ -208,7 +209,7 @@ class File:
             raise ChildError(f"{crowd.name} ended")
         return [line for _, line in found]
 
-    def _compare(self, stored: StoredFile) -> Findings:
+    def _compare(self, stored: Stored) -> Findings:
         told = Told(self._said)
         findings = compare(told, stored, Places(stored, self._ends))
         findings.counted["killed"] = self._killed

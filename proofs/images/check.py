@@ -14,7 +14,8 @@ from pausemesh.records import Appended, Write
 from pausemesh.stores.sqlite import SqliteEventStore
 from proofs.images.life import SCOPE, write_to
 from proofs.images.moment import Moment
-from proofs.stored_file import EventRow, StoredFile
+from proofs.stored import EventRow, Stored
+from proofs.stored_file import StoredFile
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,28 +49,28 @@ async def _look(store: EventStore, image: Path, promised: Moment, choices: rando
     return Found([*_lost_calls(promised, stored), *_lost_claims(promised, stored)], flaws)
 
 
-def _lost_calls(promised: Moment, stored: StoredFile) -> Iterator[str]:
+def _lost_calls(promised: Moment, stored: Stored) -> Iterator[str]:
     for number in promised.acknowledged:
         lost = [write.stream for write in promised.calls[number] if not _is_there(write, stored)]
         if lost:
             yield f"call {number} was acknowledged, and is lost in {lost}"
 
 
-def _lost_claims(promised: Moment, stored: StoredFile) -> Iterator[str]:
+def _lost_claims(promised: Moment, stored: Stored) -> Iterator[str]:
     for claim in promised.claims:
         found = stored.streams.get((SCOPE, claim.stream))
         if found is None or found.head is None or found.head.fence < claim.fence:
             yield f"{claim} was acknowledged, and is lost"
 
 
-def _halves(calls: Sequence[tuple[Write, ...]], stored: StoredFile) -> Iterator[str]:
+def _halves(calls: Sequence[tuple[Write, ...]], stored: Stored) -> Iterator[str]:
     for number, writes in enumerate(calls):
         there = [_is_there(write, stored) for write in writes]
         if any(there) and not all(there):
             yield f"of call {number} there is only a part: {there}"
 
 
-def _is_there(write: Write, stored: StoredFile) -> bool:
+def _is_there(write: Write, stored: Stored) -> bool:
     """Tell whether a write's event is stored, byte for byte."""
     found = stored.streams.get((write.scope, write.stream))
     if found is None or len(found.events) <= write.expected_version:

@@ -12,7 +12,7 @@ from pausemesh.core.values import JsonValue
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.kills.told import Call
 from proofs.kills.victim import PERSON, shown
-from proofs.stored_file import StoredFile, effect_id
+from proofs.stored import Stored, effect_id
 
 Runs = Counter[tuple[str, str]]
 
@@ -59,7 +59,7 @@ async def _again(mesh: Mesh, call: Call) -> tuple[str, bool]:
     return shown(outcome.continuation), outcome.replayed
 
 
-async def settle(mesh: Mesh, stored: StoredFile, runs: Runs) -> None:
+async def settle(mesh: Mesh, stored: Stored, runs: Runs) -> None:
     """Bring all that is open to its end, as workers and people would when the trouble is over.
 
     Raises:
@@ -76,7 +76,7 @@ async def settle(mesh: Mesh, stored: StoredFile, runs: Runs) -> None:
     await asyncio.gather(*[_go_on(mesh, noun_id, stored, runs) for noun_id in [*waiting, *undone]])
 
 
-def leftovers(stored: StoredFile, runs: Runs) -> list[str]:
+def leftovers(stored: Stored, runs: Runs) -> list[str]:
     """Return what is not at its end although all was settled, and effects that ran too often."""
     found = stored.flaws()
     for _, noun_id, stream in stored.of(CONTINUATIONS):
@@ -100,7 +100,7 @@ async def _answer(mesh: Mesh, noun_id: str) -> None:
     await mesh.answer(noun_id, by=PERSON, idempotency_key=f"late-{noun_id}", payload=None)
 
 
-async def _go_on(mesh: Mesh, noun_id: str, stored: StoredFile, runs: Runs) -> None:
+async def _go_on(mesh: Mesh, noun_id: str, stored: Stored, runs: Runs) -> None:
     async with mesh.claim(noun_id) as turn:
         for key in ("first", "second"):
             if stored.find(EFFECTS, effect_id(noun_id, key)) is None:

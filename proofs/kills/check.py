@@ -12,7 +12,7 @@ from pausemesh.core.effect_events import Started
 from pausemesh.core.tokens import hash_token
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, EFFECTS
 from proofs.kills.told import Call, Told
-from proofs.stored_file import StoredFile, effect_id
+from proofs.stored import Stored, effect_id
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Compared:
     committed: list[Call]
 
 
-def compare(told: Told, stored: StoredFile, *, before: set[str]) -> Compared:
+def compare(told: Told, stored: Stored, *, before: set[str]) -> Compared:
     """Look every call up; ``before`` are the marks that were in the file before the process began."""
     marks = set(marks_of(stored))
     asked = {_mark_of(call) for call in [*told.acknowledged, *told.unanswered]}
@@ -35,7 +35,7 @@ def compare(told: Told, stored: StoredFile, *, before: set[str]) -> Compared:
     )
 
 
-def marks_of(stored: StoredFile) -> Iterator[str]:
+def marks_of(stored: Stored) -> Iterator[str]:
     """Yield the mark of each call that left something in the file."""
     for _, noun_id, stream in stored.of(CONTINUATIONS):
         for stamped in stream.stamped(CONTINUATIONS):
@@ -88,7 +88,7 @@ def _mark_of(call: Call) -> str:
             return ""
 
 
-def _is_there(call: Call, stored: StoredFile, marks: set[str]) -> bool:
+def _is_there(call: Call, stored: Stored, marks: set[str]) -> bool:
     """Tell whether an unanswered call had committed."""
     if call.do == "effect":
         state = stored.state(EFFECTS, effect_id(call.arguments["id"], call.arguments["key"]))
@@ -96,7 +96,7 @@ def _is_there(call: Call, stored: StoredFile, marks: set[str]) -> bool:
     return _mark_of(call) in marks
 
 
-def _missing(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing(call: Call, stored: Stored) -> Iterator[str]:
     """Yield what an acknowledged call promised and the file does not hold."""
     match call.do:
         case "create":
@@ -115,7 +115,7 @@ def _missing(call: Call, stored: StoredFile) -> Iterator[str]:
             yield "nobody knows how to look for it"
 
 
-def _missing_creation(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing_creation(call: Call, stored: Stored) -> Iterator[str]:
     assert call.answer is not None, "it was acknowledged"
     found = stored.find(CONTINUATIONS, call.answer["id"])
     if found is None:
@@ -128,7 +128,7 @@ def _missing_creation(call: Call, stored: StoredFile) -> Iterator[str]:
         yield "stored with another token"
 
 
-def _missing_decision(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing_decision(call: Call, stored: Stored) -> Iterator[str]:
     assert call.answer is not None, "it was acknowledged"
     state = stored.state(CONTINUATIONS, call.arguments["id"])
     if state is None:
@@ -137,7 +137,7 @@ def _missing_decision(call: Call, stored: StoredFile) -> Iterator[str]:
         yield f"stored as {_shown(state.continuation)}"
 
 
-def _missing_token(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing_token(call: Call, stored: Stored) -> Iterator[str]:
     assert call.answer is not None, "it was acknowledged"
     found = stored.find(CONTINUATIONS, call.arguments["id"])
     events = () if found is None else found.stamped(CONTINUATIONS)
@@ -147,7 +147,7 @@ def _missing_token(call: Call, stored: StoredFile) -> Iterator[str]:
         yield f"version {version} is {event}"
 
 
-def _missing_claim(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing_claim(call: Call, stored: Stored) -> Iterator[str]:
     assert call.answer is not None, "it was acknowledged"
     found = stored.find(CONTINUATIONS, call.arguments["id"])
     head = None if found is None else found.head
@@ -158,14 +158,14 @@ def _missing_claim(call: Call, stored: StoredFile) -> Iterator[str]:
         yield f"still held: {head}"
 
 
-def _missing_effect(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing_effect(call: Call, stored: Stored) -> Iterator[str]:
     assert call.answer is not None, "it was acknowledged"
     state = stored.state(EFFECTS, effect_id(call.arguments["id"], call.arguments["key"]))
     if state is None or state.status.value != "completed" or state.result != call.answer["result"]:
         yield f"stored as {state}"
 
 
-def _missing_end(call: Call, stored: StoredFile) -> Iterator[str]:
+def _missing_end(call: Call, stored: Stored) -> Iterator[str]:
     state = stored.state(CLAIMS, call.arguments["id"])
     wanted = (call.mark, call.arguments["fence"], call.mark)
     if state is None or (state.end.worker, state.end.fence, state.end.result.value) != wanted:

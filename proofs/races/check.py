@@ -11,7 +11,7 @@ from pausemesh.core.errors import PauseMeshError, TokenAlreadyUsed, TokenMismatc
 from pausemesh.service.nouns import CONTINUATIONS
 from proofs.children import Line
 from proofs.races.racer import Question
-from proofs.stored_file import StoredFile
+from proofs.stored import Stored
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Judge:
     counted: Counter[str] = dataclasses.field(default_factory=Counter)
     messages: list[str] = dataclasses.field(default_factory=list)
 
-    def judge(self, question: Question, attempts: Sequence[Line], stored: StoredFile) -> None:
+    def judge(self, question: Question, attempts: Sequence[Line], stored: Stored) -> None:
         """Judge the race for one question."""
         winners = [attempt for attempt in attempts if "won" in attempt]
         losers = [attempt for attempt in attempts if "won" not in attempt]
@@ -40,7 +40,7 @@ class Judge:
             self._judge_winner(question, winners[0], stored)
             self._judge_losers(question, winners[0], losers)
 
-    def _judge_winner(self, question: Question, winner: Line, stored: StoredFile) -> None:
+    def _judge_winner(self, question: Question, winner: Line, stored: Stored) -> None:
         if winner["replayed"] or winner["again"] != winner["won"]:
             self._fault("repeats that differ", question, f"a repeat by the winner differs: {winner}")
         if _stored(question, stored) != [winner["won"]]:
@@ -58,7 +58,7 @@ class Judge:
         self.messages.append(f"{question.scope} {question.id}: {message}")
 
 
-def _stored(question: Question, stored: StoredFile) -> list[str]:
+def _stored(question: Question, stored: Stored) -> list[str]:
     """Return the question as it is stored, once for each answer."""
     found = stored.find(CONTINUATIONS, question.id, question.scope)
     assert found is not None, "it was created"

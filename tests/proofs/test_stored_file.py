@@ -10,7 +10,8 @@ import pytest
 import pausemesh
 from pausemesh import SqliteEventStore
 from pausemesh.service.nouns import CONTINUATIONS, EFFECTS
-from proofs.stored_file import StoredFile, from_micros, to_micros
+from proofs.stored import from_micros, to_micros
+from proofs.stored_file import StoredFile
 
 ANA = pausemesh.Principal(id="ana", role=pausemesh.Role.EDITOR)
 
