@@ -15,6 +15,11 @@ Of `pausemesh serve` and `pausemesh dev`. Each is a flag, an environment variabl
 a variable `PAUSEMESH_…` that is unknown, a number that is none, or a value out of its range stops the start with one
 line. `.env.example` lists them all.
 
+A PostgreSQL database is named by `PAUSEMESH_DATABASE_URL`, or by the file that `PAUSEMESH_DATABASE_URL_FILE` names, and
+by nothing else: a flag or a settings file could be read by others. `pausemesh migrate` reads
+`PAUSEMESH_MIGRATION_DATABASE_URL`, or its `_FILE`, in the same way, and no other command does. See [run with
+PostgreSQL](../howto/run-with-postgresql.md).
+
 | variable | flag | entry | default | what it is |
 |---|---|---|---|---|
 """

@@ -65,7 +65,7 @@ def _is_no_attempt(_record: logging.LogRecord) -> bool:
 
 
 def _is_no_return(record: logging.LogRecord) -> bool:
-    """Drop what a pool tells of a connection that it gets back: a store gives each one back closed, as it should."""
+    """Drop what a pool tells of a connection that it gets back: a store closes what it cannot give back as it was."""
     return not (isinstance(record.args, tuple) and any(isinstance(one, _QuietConnection) for one in record.args))
 
 
