@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import dataclasses
 import json
 import os
 import platform
@@ -17,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import pausemesh
-from bench import imports, on_postgres, pending, polls, rates, throughput
+from bench import growth, imports, on_postgres, pending, polls, rates, throughput
 from bench.measure import FULL, SHORT, Row, Sizes
 
 RESULTS: Final = Path(__file__).parent / "results"
@@ -25,6 +26,7 @@ _TITLES: Final = {
     "sqlite": "PauseMesh on SQLite",
     "http": "PauseMesh over HTTP, on SQLite",
     "postgres": "PauseMesh on PostgreSQL",
+    "growth": "PauseMesh on PostgreSQL, with many pending questions",
 }
 
 
@@ -32,6 +34,8 @@ def main() -> None:
     """Run the measurements of each part, print its rows, and keep them."""
     arguments = _parser().parse_args()
     sizes = SHORT if arguments.short else FULL
+    if arguments.pending is not None:
+        sizes = dataclasses.replace(sizes, many_pending=arguments.pending)
     target = arguments.into or (None if arguments.short else RESULTS)
     for part in arguments.only or _TITLES:
         with (
@@ -50,6 +54,8 @@ async def _measure(part: str, folder: Path, sizes: Sizes) -> list[Row]:
         return [*rates.measure(folder, sizes), *await polls.measure(folder, sizes)]
     if part == "postgres":
         return await on_postgres.measure(folder, sizes)
+    if part == "growth":
+        return await growth.measure(folder, sizes)
     rows = [*imports.measure(sizes), *await throughput.measure(folder, sizes)]
     return rows + await pending.measure(folder, sizes)
 
@@ -58,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--short", action="store_true", help="small sizes: shows that it runs, not how fast")
     parser.add_argument("--only", action="append", choices=[*_TITLES], help="one part of it")
+    parser.add_argument("--pending", type=int, metavar="NUMBER", help="how many pending questions are many")
     parser.add_argument("--into", type=Path, metavar="FOLDER", help="where the figures are kept, a file a part")
     return parser
 

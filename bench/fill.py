@@ -1,7 +1,7 @@
-"""Many pending questions at once, in the form that the store itself writes them."""
+"""Many pending questions at once, in the form that the stores themselves write them."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -17,16 +17,12 @@ from pausemesh.core.envelope import AnswerableBy
 from pausemesh.core.principal import BY_SYSTEM
 from pausemesh.core.question import shown_digest
 from pausemesh.core.stored_event import write_stored_event
-from pausemesh.stores.rows import to_micros
+from pausemesh.stores.rows import EventRow, HeadRow, to_micros
 
 _ROWS_PER_COMMIT: Final = 50_000
 _PAYLOAD: Final = Document.of({"kind": "input", "message": "Which flight shall it be?", "choices": ["AZ1", "AZ2"]})
-_HEAD: Final = """
-INSERT INTO heads VALUES (
-  ?, ?, 1, 'continuation', 'pending', 1, ?, NULL, NULL, NULL, ?, ?, ?, ?, NULL, 0, NULL, NULL, 0
-)
-"""
-_EVENT: Final = "INSERT INTO events (scope, stream, version, id, type, at, data) VALUES (?, ?, 1, ?, ?, ?, ?)"
+_HEAD: Final = f"INSERT INTO heads VALUES ({', '.join('?' * len(HeadRow._fields))})"  # noqa: S608 - question marks alone
+_EVENT: Final = f"INSERT INTO events VALUES ({', '.join('?' * len(EventRow._fields))})"  # noqa: S608 - as above
 
 
 async def fill(path: Path, rows: int) -> None:
@@ -37,7 +33,7 @@ async def fill(path: Path, rows: int) -> None:
     connection.pragma("synchronous", 0)
     numbers = iter(range(rows))
     while chunk := list(itertools.islice(numbers, _ROWS_PER_COMMIT)):
-        pairs = list(_rows(chunk, rows))
+        pairs = list(pending_rows(chunk, rows))
         with connection:
             connection.executemany(_HEAD, [head for head, _ in pairs])
             connection.executemany(_EVENT, [event for _, event in pairs])
@@ -50,7 +46,8 @@ def id_of(number: int) -> str:
     return f"q_{number:026}"
 
 
-def _rows(numbers: list[int], total: int) -> Iterator[tuple[tuple[object, ...], tuple[object, ...]]]:
+def pending_rows(numbers: Iterable[int], total: int) -> Iterator[tuple[HeadRow, EventRow]]:
+    """Return the head and the event of each of so many questions."""
     ids, now = TimeOrderedIds(), SystemClock().now()
     metadata = Document.of({})
     for number in numbers:
@@ -69,6 +66,24 @@ def _rows(numbers: list[int], total: int) -> Iterator[tuple[tuple[object, ...], 
             by=BY_SYSTEM,
             token_hash=number.to_bytes(32),
         )
+        head = HeadRow(
+            "default",
+            stream,
+            1,
+            "continuation",
+            "pending",
+            1,
+            f"trip-{number}",
+            None,
+            None,
+            None,
+            number.to_bytes(32),
+            to_micros(due),
+            created_at,
+            created_at,
+        )
         data = write_stored_event(noun_id, 1, event_members(event))
-        head = ("default", stream, f"trip-{number}", number.to_bytes(32), to_micros(due), created_at, created_at)
-        yield head, ("default", stream, ids.event_id().bytes, event_type(event), created_at, data)
+        yield (
+            head,
+            EventRow(number + 1, "default", stream, 1, ids.event_id().bytes, event_type(event), created_at, data),
+        )

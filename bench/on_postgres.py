@@ -20,6 +20,7 @@ from pausemesh.service.mesh import Mesh
 from pausemesh.testing.postgres import PostgresServer, binaries_for_tests
 
 SCHEMA: Final = "pausemesh"
+ROLE: Final = "product"
 _SETTINGS: Final = {"max_connections": "300"}
 _GOALS: Final = {1: 0.5, 8: 0.75, 32: 1.1}
 _MORE_ROUNDS: Final = 3
@@ -48,19 +49,20 @@ async def measure(folder: Path, sizes: Sizes) -> list[Row]:
             return [*rows, *await _log_of_a_cycle(server, mesh, alone, sizes)]
 
 
-async def prepare(server: PostgresServer) -> str:
-    """Make the schema and a role for a server of the product; return the address for that role."""
+async def prepare(server: PostgresServer, schema: str = SCHEMA) -> str:
+    """Make a schema and a role for a server of the product, with rights on it; return the role's address."""
     async with AsyncConnectionPool(server.url, min_size=1, max_size=1) as pool:
-        await migrate_postgres_event_store(pool, SCHEMA)
-    url = server.new_role("product")
-    server.execute(grants(SCHEMA, "product"))
-    return url
+        await migrate_postgres_event_store(pool, schema)
+    if not server.execute(f"SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'"):  # noqa: S608
+        server.new_role(ROLE)
+    server.execute(grants(schema, ROLE))
+    return server.url_of(ROLE)
 
 
 @asynccontextmanager
 async def mesh_on(server: PostgresServer) -> AsyncIterator[Mesh]:
     """Open a mesh as the product's role."""
-    async with AsyncConnectionPool(server.url_of("product"), min_size=4, max_size=8) as pool:
+    async with AsyncConnectionPool(server.url_of(ROLE), min_size=4, max_size=8) as pool:
         store = PostgresEventStore(pool, SCHEMA)
         async with pausemesh.open(store) as mesh:
             yield mesh

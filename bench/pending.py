@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import pausemesh
 from bench.fill import fill
@@ -15,9 +15,12 @@ from pausemesh.adapters.clock import SystemClock
 from pausemesh.ports import EventStore
 from pausemesh.service.mesh import Mesh
 
-_GOAL_RATIO: Final = 1.5
+GOAL_RATIO: Final = 1.5
 _GOAL_MEGABYTES: Final = 250
-_PROBES: Final = ("create", "resume", "list of 50", "due scan")
+Medians: TypeAlias = dict[str, list[float]]
+"""The median of each round in milliseconds, by probe."""
+
+PROBES: Final = ("create", "resume", "list of 50", "due scan")
 
 
 async def measure(folder: Path, sizes: Sizes) -> list[Row]:
@@ -25,33 +28,45 @@ async def measure(folder: Path, sizes: Sizes) -> list[Row]:
     few, many = folder / "few.db", folder / "many.db"
     await fill(few, sizes.few_pending)
     await fill(many, sizes.many_pending)
-    medians = {path: {name: list[float]() for name in _PROBES} for path in (few, many)}
+    medians = {path: {name: list[float]() for name in PROBES} for path in (few, many)}
     for _ in range(sizes.rounds):
         for path in (few, many):
             await _probe_all(path, sizes.probes, medians[path])
-    rows: list[Row] = []
-    for name in _PROBES:
-        ratios = [more / less for less, more in zip(medians[few][name], medians[many][name], strict=True)]
-        rows += [
-            of_rounds(f"{name}, p50 at {sizes.few_pending:,} pending", medians[few][name], "ms"),
-            of_rounds(f"{name}, p50 at {sizes.many_pending:,} pending", medians[many][name], "ms"),
-            at_most(of_rounds(f"{name}, many / few", ratios, "x"), _GOAL_RATIO),
-        ]
+    rows = compared(medians[few], medians[many], sizes)
     return [*rows, *_memory_of_a_listing(many, sizes.many_pending)]
 
 
-async def _probe_all(path: Path, probes: int, medians: dict[str, list[float]]) -> None:
+def compared(few: Medians, many: Medians, sizes: Sizes) -> list[Row]:
+    """Return the medians of each probe on few and on many pending questions, and their ratio."""
+    rows: list[Row] = []
+    for name in PROBES:
+        ratios = [more / less for less, more in zip(few[name], many[name], strict=True)]
+        rows += [
+            of_rounds(f"{name}, p50 at {sizes.few_pending:,} pending", few[name], "ms"),
+            of_rounds(f"{name}, p50 at {sizes.many_pending:,} pending", many[name], "ms"),
+            at_most(of_rounds(f"{name}, many / few", ratios, "x"), GOAL_RATIO),
+        ]
+    return rows
+
+
+async def _probe_all(path: Path, probes: int, medians: Medians) -> None:
     store = await pausemesh.SqliteEventStore.open(path, SystemClock())
     try:
         async with pausemesh.open(store) as mesh:
-            for name, probe in _probes_on(store, mesh).items():
-                await p50_milliseconds(probe, probes // 10)
-                medians[name].append(await p50_milliseconds(probe, probes))
+            await probe_each(store, mesh, probes, medians)
     finally:
         await store.close()
 
 
-def _probes_on(store: EventStore, mesh: Mesh) -> dict[str, Once]:
+async def probe_each(store: EventStore, mesh: Mesh, probes: int, medians: Medians) -> None:
+    """Add the median of each probe, after a tenth of them to warm up."""
+    for name, probe in probes_on(store, mesh).items():
+        await p50_milliseconds(probe, probes // 10)
+        medians[name].append(await p50_milliseconds(probe, probes))
+
+
+def probes_on(store: EventStore, mesh: Mesh) -> dict[str, Once]:
+    """Return what is tried, by name."""
     created: list[pausemesh.CreatedContinuation] = []
     cursors: list[str | None] = [None]
     keys = itertools.count()
@@ -73,7 +88,7 @@ def _probes_on(store: EventStore, mesh: Mesh) -> dict[str, Once]:
     async def scan_due() -> None:
         await store.list_due()
 
-    return dict(zip(_PROBES, (create, resume, list_fifty, scan_due), strict=True))
+    return dict(zip(PROBES, (create, resume, list_fifty, scan_due), strict=True))
 
 
 def _memory_of_a_listing(path: Path, expected: int) -> list[Row]:

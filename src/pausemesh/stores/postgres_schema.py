@@ -63,15 +63,17 @@ async def migrate_postgres_event_store(
     check_schema_name(schema)
     session = await PostgresSession.open(pool, deadline=time.monotonic() + pool.timeout, prepare=False)
     migrator = _Migrator(session, schema, fault)
+    is_done = False
     try:
         while await migrator.go_on():
             pass
+        is_done = True
     except ConnectionLost:
         raise StoreUnavailable("The connection was lost.") from None
     except ServerRefused as refused:
         raise _meaning(refused) from None
     finally:
-        await session.close()
+        await (session.give_back() if is_done else session.close())
     return migrator.applied
 
 
