@@ -12,6 +12,7 @@ from proofs.http.kept import missing
 from proofs.http.places import Places
 from proofs.http.request import STRICT
 from proofs.http.told import DOUBT, Asked, Heard, Told
+from proofs.kills.afterwards import leftovers
 from proofs.stored import Stored, effect_id
 
 _DECIDED: Final = frozenset({"TOKEN_ALREADY_USED", "CONTINUATION_CANCELLED", "CONTINUATION_EXPIRED"})
@@ -56,6 +57,14 @@ def compare(told: Told, stored: Stored, places: Places) -> Findings:
         findings.add("differing", (f"{asked}: {flaw}" for flaw in _differing(asked)))
     findings.add("second answers", _second_answers(told, stored))
     findings.add("second starts", _second_starts(told, stored))
+    return findings
+
+
+def compare_at_end(told: Told, stored: Stored, places: Places) -> Findings:
+    """Judge every answer where all was brought to its end, and what is stored."""
+    findings = compare(told, stored, places)
+    findings.add("not whole", iter(stored.flaws()))
+    findings.add("stuck", iter(leftovers(stored, told.runs)))
     return findings
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import dataclasses
-import random
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -13,11 +12,11 @@ from proofs.children import Voice
 from proofs.http.client import Client
 from proofs.http.cutter import Cutter
 from proofs.http.lives import Lives
+from proofs.http.orders import Orders
 from proofs.http.request import Keys
-from proofs.http.settling import settle_all
+from proofs.http.settling import ask_some_again, settle_all
 
 _LIVES_AT_ONCE: Final = 10
-_ASKED_AGAIN: Final = 60
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +42,21 @@ class Crowd:
 
     async def _live(self, voice: Voice) -> None:
         async with self._way() as (port, cutter):
-            client = Client(port, voice, self.name)
-            ending = _listen(voice, client)
-            lives = [self._live_on(client, ending, cutter, f"{self.name}/{number}") for number in range(_LIVES_AT_ONCE)]
+            client = Client([port], voice, self.name)
+            orders = Orders(voice, client)
+            lives = [self._live_on(client, orders, cutter, f"{self.name}/{number}") for number in range(_LIVES_AT_ONCE)]
             await asyncio.gather(*lives)
             voice.say(lived=True)
-            await ending.wait()
+            await orders.finish.wait()
             if cutter is not None:
                 cutter.is_calm = True
-            asked = random.Random(self.name).sample(client.answered, min(_ASKED_AGAIN, len(client.answered)))
-            await asyncio.gather(*[client.settle(request) for request in asked])
+            await ask_some_again(client, self.name)
             await settle_all(client, self.keys)
             voice.say(finished=True, cuts={} if cutter is None else dict(cutter.cuts))
 
-    async def _live_on(self, client: Client, ending: asyncio.Event, cutter: Cutter | None, name: str) -> None:
+    async def _live_on(self, client: Client, orders: Orders, cutter: Cutter | None, name: str) -> None:
         lives = Lives(client, self.keys, name)
-        while not ending.is_set() and (cutter is None or cutter.cut < self.cuts):
+        while not orders.calm.is_set() and (cutter is None or cutter.cut < self.cuts):
             await lives.live()
 
     @contextlib.asynccontextmanager
@@ -69,20 +67,3 @@ class Crowd:
             return
         async with Cutter(self.port, self.name) as cutter:
             yield cutter.port, cutter
-
-
-def _listen(voice: Voice, client: Client) -> asyncio.Event:
-    """Follow what the parent tells: which server is the next one, and at last that it is time to end."""
-    ending = asyncio.Event()
-
-    def hear() -> None:
-        line = voice.hear()
-        if line is None or "finish" in line:
-            ending.set()
-            asyncio.get_running_loop().remove_reader(voice)
-        else:
-            client.life = line["life"]
-            voice.say(life=client.life)
-
-    asyncio.get_running_loop().add_reader(voice, hear)
-    return ending

@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Final
 
 import pausemesh
-from pausemesh import Role, SqliteEventStore
+from pausemesh import SqliteEventStore
 from pausemesh.records import CrashPoint
 from pausemesh.server.settings import Parser
 from pausemesh.testing.faults import CrashAt
 from proofs.children import Child, ChildError, Family, Line, heard, in_lanes, lines_of
-from proofs.http.check import Findings, compare
+from proofs.http.check import Findings, compare_at_end
 from proofs.http.crowd import Crowd
 from proofs.http.denying import DenyingStore
 from proofs.http.places import Places, last_seq
-from proofs.http.request import Keys
-from proofs.http.serving import Service, reserve_port
+from proofs.http.request import Keys, make_keys
+from proofs.http.serving import FileService, Service, reserve_port
 from proofs.http.told import Told
-from proofs.kills.afterwards import leftovers
 from proofs.kills.hasty import HastyStore
 from proofs.places import folder_on_disk
 from proofs.report import NONE, SOME, Report, at_least, exactly
@@ -140,7 +139,7 @@ class File:
         """Let clients work on it while its servers are killed, or their answers cut; return what was found."""
         plan = self._plan
         with folder_on_disk() as folder, contextlib.closing(reserve_port()) as reserved, Family() as family:
-            service = Service(path=Path(folder) / "mesh.db", port=reserved.getsockname()[1], store=plan.store)
+            service = FileService(path=Path(folder) / "mesh.db", port=reserved.getsockname()[1], store=plan.store)
             keys = asyncio.run(_prepare(service.path))
             clients = Crowd(name=plan.name, port=service.port, keys=keys, cuts=plan.cuts)
             crowd = family.fork(f"clients of {plan.name}", clients)
@@ -163,7 +162,7 @@ class File:
             pass
         server.kill()
 
-    def _serve_and_kill(self, family: Family, service: Service, crowd: Child) -> None:
+    def _serve_and_kill(self, family: Family, service: FileService, crowd: Child) -> None:
         """Serve until an instant at random, at the start now and then, or until a named point inside of a commit."""
         way = self._choices.choices(["serving", "starting", "point"], [80, 8, 12])[0]
         service = dataclasses.replace(service, parser=self._choices.choice(_PARSERS))
@@ -189,7 +188,7 @@ class File:
         while not is_up and not server.ended:
             is_up = any("up" in line for line in self._hear([server, crowd]))
 
-    def _begin_life(self, life: int, service: Service, crowd: Child) -> None:
+    def _begin_life(self, life: int, service: FileService, crowd: Child) -> None:
         """Note where the log ends, and let the clients know of another server before there is one."""
         self._ends.append(last_seq(service.path))
         crowd.tell(life=life)
@@ -211,23 +210,19 @@ class File:
 
     def _compare(self, stored: Stored) -> Findings:
         told = Told(self._said)
-        findings = compare(told, stored, Places(stored, self._ends))
+        findings = compare_at_end(told, stored, Places(stored, self._ends))
         findings.counted["killed"] = self._killed
         findings.counted.update({f"cut {place}": number for place, number in told.cuts.items()})
-        findings.add("not whole", iter(stored.flaws()))
-        findings.add("stuck", iter(leftovers(stored, told.runs)))
         return findings
 
 
 async def _prepare(path: Path) -> Keys:
     """Make the file, and the keys of those who will call."""
     store = await SqliteEventStore.open(path, pausemesh.SystemClock())
-    async with pausemesh.open(store) as mesh:
-        agent, editor, admin = [
-            (await mesh.create_key(role=role)).text for role in (Role.AGENT, Role.EDITOR, Role.ADMIN)
-        ]
-    await store.close()
-    return Keys(agent=agent, editor=editor, admin=admin)
+    try:
+        return await make_keys(store)
+    finally:
+        await store.close()
 
 
 def _count_kills(report: Report, size: Size, counted: Counter[str]) -> None:

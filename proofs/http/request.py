@@ -5,6 +5,9 @@ import hashlib
 import json
 from typing import Any, Final
 
+import pausemesh
+from pausemesh import Role
+from pausemesh.ports import EventStore
 from proofs.children import Line
 from proofs.http.wire import Reply
 
@@ -25,6 +28,15 @@ class Keys:
     agent: str
     editor: str
     admin: str
+
+
+async def make_keys(store: EventStore) -> Keys:
+    """Make the keys of those who will call."""
+    async with pausemesh.open(store) as mesh:
+        agent, editor, admin = [
+            (await mesh.create_key(role=role)).text for role in (Role.AGENT, Role.EDITOR, Role.ADMIN)
+        ]
+    return Keys(agent=agent, editor=editor, admin=admin)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,22 +1,26 @@
-"""The server that is killed: the real one, on a file and a port that outlive it."""
+"""The server that is killed: the real one, on a port that outlives it and on what is kept, such as a file."""
 
+import abc
 import asyncio
 import contextlib
 import dataclasses
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import uvloop
 
 import pausemesh
 from pausemesh import SqliteEventStore
+from pausemesh.ports import EventStore
 from pausemesh.records import CrashPoint
 from pausemesh.server.app import PauseMeshApp, create_app
 from pausemesh.server.process import Process, listen
+from pausemesh.server.serving import ReadinessProbe
 from pausemesh.server.settings import Parser
 from pausemesh.telemetry.log import configure_log
 from proofs.children import Voice
@@ -25,23 +29,21 @@ from proofs.clocks import AheadClock
 _ANY_NUMBER: Final = 10**6
 
 
+class CheckedStore(EventStore, ReadinessProbe, Protocol):
+    """A store that knows whether it is ready."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """What a server serves.
+class Service(abc.ABC):
+    """What a server serves, whatever it is kept in.
 
     Attributes:
-        path: of its file.
         port: where it listens.
-        store: the kind of store.
-        fault: where it kills itself, if it does.
         ahead: by how much its clock is ahead of the true time.
         parser: which HTTP parser it reads requests with.
     """
 
-    path: Path
     port: int
-    store: type[SqliteEventStore] = SqliteEventStore
-    fault: Callable[[CrashPoint], None] | None = None
     ahead: timedelta = timedelta(0)
     parser: Parser = "httptools"
 
@@ -53,11 +55,38 @@ class Service:
 
     async def _serve(self, voice: Voice) -> None:
         clock = AheadClock(self.ahead)
-        store = await self.store.open(self.path, clock, fault=self.fault)
-        async with pausemesh.open(store, clock=clock) as mesh:
+        async with self.opened(clock) as store, pausemesh.open(store, clock=clock) as mesh:
             app = create_app(mesh, readiness_probe=store, is_loopback=True, mutations_per_minute=_ANY_NUMBER)
             with contextlib.closing(listen("127.0.0.1", self.port)) as bound:
                 await _HeardProcess(app, voice, self.parser).serve([bound])
+
+    @abc.abstractmethod
+    def opened(self, clock: AheadClock) -> AbstractAsyncContextManager[CheckedStore]:
+        """Open the store for the length of a block."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FileService(Service):
+    """One on a file.
+
+    Attributes:
+        path: of the file.
+        store: the kind of store.
+        fault: where it kills itself, if it does.
+    """
+
+    path: Path
+    store: type[SqliteEventStore] = SqliteEventStore
+    fault: Callable[[CrashPoint], None] | None = None
+
+    @asynccontextmanager
+    async def opened(self, clock: AheadClock) -> AsyncIterator[CheckedStore]:
+        """Open the store for the length of a block."""
+        store = await self.store.open(self.path, clock, fault=self.fault)
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 class _HeardProcess(Process):

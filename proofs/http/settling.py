@@ -1,7 +1,8 @@
 """The end of a file's life, over HTTP: all that is open is brought to its end, as workers and people would do it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import random
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any, Final
 
 from proofs.http.client import Client
@@ -10,20 +11,34 @@ from proofs.http.request import Keys
 
 _V1: Final = "/v1/continuations"
 _AT_ONCE: Final = 12
+_ASKED_AGAIN: Final = 60
+
+
+async def ask_some_again(client: Client, seed: str) -> None:
+    """Send again some of what was answered."""
+    asked = random.Random(seed).sample(client.answered, min(_ASKED_AGAIN, len(client.answered)))
+    await asyncio.gather(*[client.settle(request) for request in asked])
 
 
 async def settle_all(client: Client, keys: Keys) -> None:
     """Answer what is pending, and carry on what was answered and not carried on."""
+    await answer_all(client, keys)
     gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def settle(continuation: Any) -> None:
-        async with gate:
-            await _settle(client, keys, continuation)
-
-    pending = [one async for one in _listed(client, keys, "pending")]
-    await asyncio.gather(*[_answer(client, keys, one) for one in pending])
     resumed = [one async for one in _listed(client, keys, "resumed")]
-    await asyncio.gather(*[settle(one) for one in resumed])
+    await asyncio.gather(*[_within(gate, _settle(client, keys, one)) for one in resumed])
+
+
+async def answer_all(client: Client, keys: Keys) -> int:
+    """Answer what is pending, and return how much that was."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+    pending = [one async for one in _listed(client, keys, "pending")]
+    await asyncio.gather(*[_within(gate, _answer(client, keys, one)) for one in pending])
+    return len(pending)
+
+
+async def _within(gate: asyncio.Semaphore, doing: Awaitable[None]) -> None:
+    async with gate:
+        await doing
 
 
 async def _listed(client: Client, keys: Keys, status: str) -> AsyncIterator[Any]:

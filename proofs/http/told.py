@@ -61,6 +61,16 @@ class Asked:
         """The answers that say that it is done."""
         return [answer for answer in self.answers if answer.is_yes]
 
+    @property
+    def doubted(self) -> list[Heard]:
+        """The answers that say that the outcome is unknown."""
+        return [answer for answer in self.answers if answer.code in DOUBT]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the last answer says what became of it."""
+        return bool(self.told) and _is_sure(self.told[-1]) and self.answers[-1].status != 503
+
     def __str__(self) -> str:
         known = " ".join(f"{name}={value}" for name, value in self.about.items())
         return f"{self.do} {self.mark} {known}, told {[_short(one) for one in self.told]}"

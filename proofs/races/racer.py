@@ -10,8 +10,9 @@ import pausemesh
 from pausemesh import Continuation, Mesh, Outcome, PauseMeshError, RecordedOutcome, SqliteEventStore
 from pausemesh.core.canonical import canonical_bytes
 from pausemesh.core.values import JsonValue
-from pausemesh.records import Appended, Reason, Refused, Write
+from pausemesh.records import Appended, Refused, Write
 from proofs.children import Line, Voice
+from proofs.races.blind import append_blindly
 
 SCOPES: Final = ("default", "second")
 _OPERATORS: Final = 2
@@ -53,14 +54,7 @@ class BlindStore(WatchedStore):
 
     async def append(self, *writes: Write) -> Appended | Refused:
         """Store all writes in one commit, on whatever is there."""
-        while True:
-            result = await super().append(*writes)
-            if not isinstance(result, Refused) or Reason.VERSION not in result.reasons:
-                return result
-            writes = tuple(
-                dataclasses.replace(write, expected_version=actual)
-                for write, actual in zip(writes, result.actual, strict=True)
-            )
+        return await append_blindly(super().append, writes)
 
 
 def race(voice: Voice, *, path: Path, racer: int, batches: list[Batch], store: type[WatchedStore]) -> None:
