@@ -107,9 +107,9 @@ def canonical_bytes(value: object, limits: JsonLimits = _DEFAULT) -> bytes:
     return data
 
 
-def write_own(value: JsonValue) -> bytes:
+def write_own(value: JsonValue) -> str:
     """Write a value of our own making as RFC 8785 says: checked texts, ASCII keys, and no number that is a float."""
-    return _PLAIN.encode(value).encode()
+    return _PLAIN.encode(value)
 
 
 def digest(value: object, limits: JsonLimits = _DEFAULT) -> str:

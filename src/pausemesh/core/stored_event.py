@@ -55,8 +55,7 @@ def write_stored_event(noun_id: str, version: int, members: Members) -> bytes:
         "id": noun_id,
         "version": version,
     }
-    parts = [b'"' + name.encode("ascii") + b'":' + _bytes_of(whole[name]) for name in sorted(whole)]
-    return b"{" + b",".join(parts) + b"}"
+    return _object_text(whole).encode()
 
 
 def read_stored_event(data: bytes, noun_id: str, version: int) -> dict[str, JsonValue]:
@@ -79,11 +78,19 @@ def read_stored_event(data: bytes, noun_id: str, version: int) -> dict[str, Json
     return {name: value for name, value in members.items() if name not in _OWN_MEMBERS}
 
 
-def _bytes_of(value: "Document | JsonValue") -> bytes:
-    if isinstance(value, Document):
-        return value.data
+def _object_text(members: Members) -> str:
+    return "{" + ",".join([f'"{name}":{_text_of(members[name])}' for name in sorted(members)]) + "}"
+
+
+def _text_of(value: "Document | JsonValue") -> str:
     if isinstance(value, str):
-        return encode_basestring(value).encode()
+        return encode_basestring(value)
+    if isinstance(value, Document):
+        return value.data.decode()
     if type(value) is int:
-        return b"%d" % value
+        return str(value)
+    if isinstance(value, dict):
+        return _object_text(value)
+    if isinstance(value, list):
+        return "[" + ",".join([_text_of(item) for item in value]) + "]"
     return write_own(value)
