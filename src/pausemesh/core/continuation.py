@@ -145,15 +145,7 @@ def evolve(state: State | None, stamped: Stamped[Event]) -> State:
                 reissues=state.reissues + 1,
             )
         case Resumed():
-            return _end(
-                state,
-                stamped,
-                status=Status.RESUMED,
-                resumed_at=stamped.at,
-                idempotency_key=event.idempotency_key,
-                resume_document=event.payload,
-                by=event.by,
-            )
+            return _state_of_resumed(state, event, stamped)
         case Cancelled():
             return _end(
                 state, stamped, status=Status.CANCELLED, cancelled_at=stamped.at, reason=event.reason, by=event.by
@@ -307,6 +299,37 @@ def _state_of_created(event: Created, stamped: Stamped[Event]) -> State:
         creation_key=event.creation_key,
         created_by=event.by,
         request_digest=event.request_digest,
+    )
+
+
+def _state_of_resumed(state: State, event: Resumed, stamped: Stamped[Event]) -> State:
+    """Write every member out: this is the end of most questions, and ``replace`` looks each one up by its name."""
+    asked = state.continuation
+    return State(
+        continuation=Continuation(
+            id=asked.id,
+            correlation_id=asked.correlation_id,
+            version=stamped.version,
+            status=Status.RESUMED,
+            created_at=asked.created_at,
+            expires_at=asked.expires_at,
+            owner=asked.owner,
+            answerable_by=asked.answerable_by,
+            payload_document=asked.payload_document,
+            metadata_document=asked.metadata_document,
+            shown_digest=asked.shown_digest,
+            queue=asked.queue,
+            created_by=asked.created_by,
+            resumed_at=stamped.at,
+            idempotency_key=event.idempotency_key,
+            resume_document=event.payload,
+            by=event.by,
+        ),
+        token_hash=state.token_hash,
+        creation_key=state.creation_key,
+        created_by=state.created_by,
+        request_digest=state.request_digest,
+        reissues=state.reissues,
     )
 
 

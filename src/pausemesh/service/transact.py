@@ -150,13 +150,14 @@ class Transactor:
             stream=stream,
             expected_version=base,
             head=step.head_of(expected),
-            events=tuple(self._new_event(noun, noun_id, stamped) for stamped in numbered),
+            events=tuple([self._new_event(noun, noun_id, stamped) for stamped in numbered]),
             token_hash=step.token_hash,
             due=step.due,
             rows=step.rows,
         )
         result = await self._world.store.append(write, *step.also)
-        return result, _evolved(noun, state, [dataclasses.replace(one, at=result.at) for one in numbered])
+        stored = [Stamped(event=one.event, version=one.version, at=result.at, id=one.id) for one in numbered]
+        return result, _evolved(noun, state, stored)
 
     def _new_event(self, noun: Noun[StateT, EventT], noun_id: str, stamped: Stamped[EventT]) -> NewEvent:
         data = write_stored_event(noun_id, stamped.version, noun.event_members(stamped.event))
