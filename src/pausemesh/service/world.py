@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
 
 from pausemesh.core.errors import PauseMeshError
 from pausemesh.core.policy import Policy
@@ -47,11 +46,25 @@ class World:
         with contextlib.suppress(Exception):
             self.observer.observe(observation)
 
-    @contextlib.contextmanager
-    def rejections(self, noun: str, noun_id: str | None) -> Iterator[None]:
+    def rejections(self, noun: str, noun_id: str | None) -> "Rejections":
         """Observe a refusal that leaves the block, and let it go on."""
-        try:
-            yield
-        except PauseMeshError as error:
-            self.observe("rejection", noun, noun_id, code=error.code)
-            raise
+        return Rejections(self, noun, noun_id)
+
+
+class Rejections:
+    """A block whose refusals are observed; no generator, since every call of a use case passes through one."""
+
+    __slots__ = ("_noun", "_noun_id", "_world")
+
+    def __init__(self, world: World, noun: str, noun_id: str | None) -> None:
+        self._world = world
+        self._noun = noun
+        self._noun_id = noun_id
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Tell the observer of a refusal."""
+        if isinstance(error, PauseMeshError):
+            self._world.observe("rejection", self._noun, self._noun_id, code=error.code)
