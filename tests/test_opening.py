@@ -112,13 +112,14 @@ def test_a_schema_whose_name_is_not_safe_is_refused_at_once(open_it: Any, target
 
 
 @pytest.mark.parametrize("absent", ["psycopg", "psycopg_pool"])
-def test_an_address_of_postgresql_without_its_driver_says_what_to_install(absent: str) -> None:
+def test_an_address_of_postgresql_without_its_driver_says_what_to_install(tmp_path: Path, absent: str) -> None:
     program = f"""
 import sys
 sys.modules[{absent!r}] = None
 import pausemesh
-with pausemesh.open_sync("memory:"):
-    pass
+for target in ("memory:", "sqlite:///{tmp_path}/a.db"):
+    with pausemesh.open_sync(target):
+        pass
 try:
     pausemesh.open("postgresql://ana:sesame@host/db")
 except pausemesh.InvalidRequest as error:

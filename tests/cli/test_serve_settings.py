@@ -72,6 +72,28 @@ def test_a_wrong_setting_stops_the_start(
     assert "secret" not in told
 
 
+@pytest.mark.parametrize(
+    "words", [("serve",), ("inbox",), ("keys", "list"), ("migrate",), ("migrate", "--print-roles")]
+)
+def test_without_the_driver_of_postgresql_a_command_says_what_to_install(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    program = f"import sys; sys.modules['psycopg'] = None; from pausemesh.cli import main; main({words!r})"
+    url = "postgresql://u:secret@h/d"
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PAUSEMESH_DATABASE_URL": url, "PAUSEMESH_MIGRATION_DATABASE_URL": url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert "pip install 'pausemesh[postgres]'" in ended.stderr
+    assert "secret" not in ended.stderr
+
+
 def test_only_what_listening_failed_for_is_told_as_that(tmp_path: Path) -> None:
     ended = start(tmp_path, "--port", "0", "--port-file", "none/port")
     assert (ended.returncode, ended.stderr) == (1, "pausemesh: [Errno 2] No such file or directory: 'none/port'\n")

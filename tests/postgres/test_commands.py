@@ -172,6 +172,13 @@ def test_of_several_that_migrate_at_once_one_does_it(migrating: Command) -> None
     assert len([applied for applied in told if applied]) == 1
 
 
+def test_migrating_reads_the_schema_from_the_settings_file_as_a_server_does(migrating: Command, schema: str) -> None:
+    (migrating.folder / "mesh.toml").write_text(f'port = 9000\ndatabase_schema = "{schema}"\n', encoding="ascii")
+    del migrating.environment["PAUSEMESH_DATABASE_SCHEMA"]
+    told = migrating("migrate", PAUSEMESH_CONFIG_PATH="mesh.toml")
+    assert told.startswith(f"Schema {schema}: applied 1")
+
+
 def test_migrating_uses_no_other_address(migrating: Command, postgres_server: PostgresAddress) -> None:
     told = migrating("migrate", code=1, PAUSEMESH_DATABASE_URL=postgres_server.url, PAUSEMESH_MIGRATION_DATABASE_URL="")
     assert ("PAUSEMESH_MIGRATION_DATABASE_URL is not set" in told, told.count("\n")) == (True, 1)

@@ -37,6 +37,8 @@ def postgres_server() -> Iterator[PostgresAddress]:
             yield given
         return
     with PostgresServer.start(binaries=binaries_for_tests(), durable=True) as server:
+        (server.data / "pg_hba.conf").write_text("host all postgres all trust\nhost all all all scram-sha-256\n")
+        server.execute("SELECT pg_reload_conf()")
         yield server
 
 
@@ -179,6 +181,7 @@ def test_the_printed_rights_for_continuations_are_enough_for_them_and_not_for_a_
         ("ALTER ROLE @_server SUPERUSER", "The role is a superuser"),
         ("ALTER ROLE @_server SET default_transaction_read_only = on", "takes no writes"),
         ("ALTER ROLE @_server NOLOGIN", "does not let this role in"),
+        ("ALTER ROLE @_server PASSWORD 'another'", "does not let this role in"),
     ],
 )
 def test_a_server_says_in_one_line_why_it_does_not_start_and_what_to_do(
@@ -203,6 +206,14 @@ def test_servers_that_share_a_database_must_be_given_the_secret_that_they_share(
     checked = command(tmp_path, alone, "doctor", "--json")
     assert "PAUSEMESH_SECRET_KEYS or its file must be set" in checked.stdout
     assert [*tmp_path.iterdir()] == []
+
+
+def test_the_doctor_looks_at_the_server_and_not_at_files(prepared: Prepared, tmp_path: Path) -> None:
+    checks = json.loads(command(tmp_path, settings_of(prepared), "doctor", "--json").stdout)["checks"]
+    assert [check["name"] for check in checks] == [
+        "settings", "server", "schema", "integrity", "clock", "keys", "sweeper"
+    ]  # fmt: skip
+    assert [check["name"] for check in checks if check["state"] != "ok"] == ["keys"]
 
 
 def test_dev_makes_a_secret_that_nobody_keeps(prepared: Prepared, tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """Where the settings of a command come from beside its flags: the environment, then a TOML file."""
 
+import contextlib
 import dataclasses
 import functools
 import os
 import tomllib
+from collections.abc import Iterator
 from typing import Final
 
 from cyclopts import App, ArgumentCollection, CycloptsError
 from cyclopts.config import Env, Toml
 
+from pausemesh import InvalidRequest
 from pausemesh.server.settings import ENVIRONMENT_PREFIX, Settings, SettingsError
 from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA
 
@@ -49,6 +52,19 @@ def settings_of_database() -> Settings:
         raise SettingsError(" ".join(str(error).split())) from None
     settings: Settings = read(*bound.args, **bound.kwargs)
     return settings
+
+
+@contextlib.contextmanager
+def refused_as_request() -> Iterator[None]:
+    """Let a block refuse settings as a command refuses its words.
+
+    Raises:
+        InvalidRequest: in place of a SettingsError.
+    """
+    try:
+        yield
+    except SettingsError as error:
+        raise InvalidRequest(f"{error}.") from None
 
 
 def _database_alone(*, database_path: str | None = None, database_schema: str = DEFAULT_SCHEMA) -> Settings:

@@ -7,13 +7,13 @@ from typing import Annotated, Final, Literal
 from cyclopts import Parameter
 
 from pausemesh import InvalidRequest
+from pausemesh.cli.configuration import refused_as_request, settings_of_database
 from pausemesh.cli.database import postgres_url
 from pausemesh.cli.ending import run
 from pausemesh.cli.place import AsJson
 from pausemesh.cli.terminal import print_json
-from pausemesh.server.settings import SettingsError
 from pausemesh.stores.postgres_extra import require_driver
-from pausemesh.stores.postgres_schema_name import DEFAULT_SCHEMA, check_schema_name
+from pausemesh.stores.postgres_schema_name import check_schema_name
 
 MIGRATION_DATABASE_URL: Final = "PAUSEMESH_MIGRATION_DATABASE_URL"
 
@@ -22,7 +22,7 @@ _CONTINUATIONS: Final = "continuations"
 
 def migrate(
     *,
-    schema: Annotated[str, Parameter(env_var="PAUSEMESH_DATABASE_SCHEMA")] = DEFAULT_SCHEMA,
+    schema: str | None = None,
     print_roles: Annotated[bool | Literal["continuations"], Parameter(negative=(), show_default=False)] = False,
     role: str = "pausemesh",
     as_json: AsJson = False,
@@ -30,7 +30,7 @@ def migrate(
     """Make the schema of a PostgreSQL database, or bring it up to date.
 
     Args:
-        schema: its name.
+        schema: its name; PAUSEMESH_DATABASE_SCHEMA or "pausemesh" where it is left out.
         print_roles: print the SQL that gives a role what a server needs, and change nothing; with =continuations what
             is needed for questions, claims and effects alone.
         role: whose rights are printed.
@@ -38,25 +38,31 @@ def migrate(
     """
 
     def work() -> None:
-        check_schema_name(schema)
+        name = _schema(schema)
         if print_roles is False:
-            _show(schema, _migrate(schema), as_json=as_json)
+            _show(name, _migrate(name), as_json=as_json)
             return
         if as_json:
             raise InvalidRequest("--print-roles prints SQL; leave --json out.")
         require_driver()
         from pausemesh.stores.postgres_roles import grants  # noqa: PLC0415 - an optional extra
 
-        print(grants(schema, role, continuations_only=print_roles == _CONTINUATIONS), end="")
+        print(grants(name, role, continuations_only=print_roles == _CONTINUATIONS), end="")
 
     return run(work, as_json=as_json, changes=True)
 
 
+def _schema(given: str | None) -> str:
+    if given is not None:
+        check_schema_name(given)
+        return given
+    with refused_as_request():
+        return settings_of_database().database_schema
+
+
 def _migrate(schema: str) -> Sequence[int]:
-    try:
+    with refused_as_request():
         url = postgres_url(MIGRATION_DATABASE_URL)
-    except SettingsError as error:
-        raise InvalidRequest(f"{error}.") from None
     if url is None:
         raise InvalidRequest(
             f"{MIGRATION_DATABASE_URL} is not set; it names the database with a role that may create the schema."

@@ -11,14 +11,13 @@ from typing import Annotated, Final, TypeAlias
 from cyclopts import Parameter
 
 from pausemesh import InvalidRequest
-from pausemesh.cli.configuration import settings_of_database
+from pausemesh.cli.configuration import refused_as_request, settings_of_database
 from pausemesh.cli.database import DATABASE_PATH, Database, SqliteFile, database_of
 from pausemesh.cli.local_questions import LocalQuestions, local_principal
 from pausemesh.cli.plain_text import plain
 from pausemesh.cli.questions import Questions
 from pausemesh.cli.secret_variables import secret_variable
 from pausemesh.core.principal import DEFAULT_SCOPE
-from pausemesh.server.settings import SettingsError
 
 URL: Final = "PAUSEMESH_URL"
 API_KEY: Final = "PAUSEMESH_API_KEY"
@@ -76,11 +75,9 @@ def database_in(given: Path | None) -> Database:
     """
     if given is not None:
         return SqliteFile(given)
-    try:
+    with refused_as_request():
         settings = settings_of_database()
         database = database_of(settings)
-    except SettingsError as error:
-        raise InvalidRequest(f"{error}.") from None
     if settings.is_in_memory:
         raise InvalidRequest(
             f"{DATABASE_PATH} keeps everything in a server's memory; name a file with --database-path."

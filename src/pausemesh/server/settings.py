@@ -89,7 +89,7 @@ class Settings:
         str | None,
         Parameter(
             help="Secrets for cursors and positions, by commas: the first signs, all are accepted; "
-            "made beside the database where left out."
+            "made beside a database file where left out, and needed with PostgreSQL."
         ),
     ] = None
     secret_keys_file: Annotated[str | None, Parameter(help="File that holds the secrets instead.")] = None
