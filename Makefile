@@ -14,12 +14,14 @@ COMPILE := $(RUN) uv -q pip compile pyproject.toml --universal --python-version 
 	--generate-hashes --no-header --no-annotate --group build --group test
 COMPILE_GROUP = $(RUN) uv -q pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --group
-LOCK_FILES := requirements.lock requirements-dev.lock requirements-fuzz.lock requirements-deep.lock
+LOCK_FILES := requirements.lock requirements-dev.lock requirements-fuzz.lock requirements-deep.lock \
+	requirements-peers.lock
 RELOCK = mkdir -p $(LOCKS) && cp $(LOCK_FILES) $(LOCKS)/ && \
 	$(COMPILE) -o $(LOCKS)/requirements.lock && \
 	$(COMPILE) --group dev -c $(LOCKS)/requirements.lock -o $(LOCKS)/requirements-dev.lock && \
 	$(COMPILE_GROUP) fuzz -o $(LOCKS)/requirements-fuzz.lock && \
-	$(COMPILE_GROUP) deep -o $(LOCKS)/requirements-deep.lock
+	$(COMPILE_GROUP) deep -o $(LOCKS)/requirements-deep.lock && \
+	$(COMPILE_GROUP) peers -o $(LOCKS)/requirements-peers.lock
 
 # An editable install points at a folder by its full name.  In a copied or moved checkout it would
 # go on using the old one, so such an environment is made anew.
@@ -29,11 +31,12 @@ endif
 
 # What the long fuzzing needs is not compatible with what PauseMesh needs, so it has a place of its own.
 FUZZ := build/fuzz
+PEERS := build/peers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint format format-check types imports coverage docs reference \
-	lock lock-check proof-quick fuzz-quick bench mutation clean
+	lock lock-check proof-quick fuzz-quick bench bench-peers mutation clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -106,6 +109,9 @@ fuzz-quick: $(VENV)/.ready $(FUZZ)/.ready ## five thousand requests to the inter
 bench: $(VENV)/.ready ## measure speed and memory, as ratios inside one run
 	@$(RUN) bench
 
+bench-peers: $(VENV)/.ready $(PEERS)/.ready ## the same cycle beside LangGraph and DBOS, which get an environment of their own
+	@$(RUN) bench --only peers --peers $(PEERS)/bin/python
+
 mutation: $(VENV)/.dev ## change the core line by line and see the tests notice
 	@$(RUN) mutmut run
 	@$(RUN) mutmut results
@@ -142,4 +148,10 @@ $(FUZZ)/.ready: requirements-fuzz.lock requirements-deep.lock $(VENV)/.locked
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(FUZZ)/bin/python -m pip -qq install --require-hashes --only-binary :all: \
 	  -r requirements-fuzz.lock
 	@$(INSTALL_LOCKED) requirements-deep.lock --target $(FUZZ)/guided
+	@touch $@
+
+$(PEERS)/.ready: requirements-peers.lock $(VENV)/.locked
+	@$(PYTHON) -m venv --clear $(PEERS)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(PEERS)/bin/python -m pip -qq install --require-hashes --only-binary :all: \
+	  -r requirements-peers.lock
 	@touch $@

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import pausemesh
-from bench import growth, imports, on_postgres, pending, polls, rates, throughput
+from bench import growth, imports, on_postgres, peers, pending, polls, rates, throughput
 from bench.measure import FULL, SHORT, Row, Sizes
 
 RESULTS: Final = Path(__file__).parent / "results"
@@ -27,7 +27,10 @@ _TITLES: Final = {
     "http": "PauseMesh over HTTP, on SQLite",
     "postgres": "PauseMesh on PostgreSQL",
     "growth": "PauseMesh on PostgreSQL, with many pending questions",
+    "peers": "PauseMesh beside LangGraph and DBOS",
 }
+_WITH_PEERS: Final = "peers"
+"""Measured only where a Python is named that has them."""
 
 
 def main() -> None:
@@ -37,23 +40,25 @@ def main() -> None:
     if arguments.pending is not None:
         sizes = dataclasses.replace(sizes, many_pending=arguments.pending)
     target = arguments.into or (None if arguments.short else RESULTS)
-    for part in arguments.only or _TITLES:
+    for part in arguments.only or [part for part in _TITLES if part != _WITH_PEERS]:
         with (
             tempfile.TemporaryDirectory(prefix="pausemesh-bench-") as folder,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            rows = runner.run(_measure(part, Path(folder), sizes))
+            rows = runner.run(_measure(part, Path(folder), sizes, arguments.peers))
         _print(_TITLES[part], rows)
         if target is not None:
             text = json.dumps(_record(rows, sizes), indent=2)
             (target / f"{part}.json").write_text(f"{text}\n", encoding="utf-8")
 
 
-async def _measure(part: str, folder: Path, sizes: Sizes) -> list[Row]:
+async def _measure(part: str, folder: Path, sizes: Sizes, python: Path) -> list[Row]:
     if part == "http":
         return [*rates.measure(folder, sizes), *await polls.measure(folder, sizes)]
     if part == "postgres":
         return await on_postgres.measure(folder, sizes)
+    if part == _WITH_PEERS:
+        return await peers.measure(folder, sizes, python)
     if part == "growth":
         return await growth.measure(folder, sizes)
     rows = [*imports.measure(sizes), *await throughput.measure(folder, sizes)]
@@ -65,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--short", action="store_true", help="small sizes: shows that it runs, not how fast")
     parser.add_argument("--only", action="append", choices=[*_TITLES], help="one part of it")
     parser.add_argument("--pending", type=int, metavar="NUMBER", help="how many pending questions are many")
+    parser.add_argument("--peers", type=Path, metavar="PYTHON", help="a Python that has LangGraph and DBOS")
     parser.add_argument("--into", type=Path, metavar="FOLDER", help="where the figures are kept, a file a part")
     return parser
 

@@ -12,8 +12,8 @@ from psycopg_pool import AsyncConnectionPool
 import pausemesh
 from bench.fill import pending_rows
 from bench.measure import Row, Sizes
-from bench.on_postgres import ROLE, prepare
 from bench.pending import Medians, compared, probe_each
+from bench.replica import ROLE, prepare
 from pausemesh.postgres import PostgresEventStore
 from pausemesh.stores.postgres_session import Pool
 from pausemesh.stores.rows import EventRow, HeadRow, from_micros
