@@ -10,8 +10,8 @@ _SERVE: Final = (
     "Serve HTTP on this machine, until SIGTERM or SIGINT.\n\n"
     "Each setting is a flag, an environment variable PAUSEMESH_…, and an entry of the TOML file that "
     "PAUSEMESH_CONFIG_PATH names; a flag wins over the environment, and that over the file. "
-    "PAUSEMESH_DATABASE_URL, or the file that PAUSEMESH_DATABASE_URL_FILE names, has the address of a PostgreSQL database, "
-    "for which there is no flag."
+    "PAUSEMESH_DATABASE_URL, or the file that PAUSEMESH_DATABASE_URL_FILE names, has the address of a PostgreSQL "
+    "database, for which there is no flag."
 )
 _DEV: Final = "Serve HTTP like serve, with an admin's key that is made and shown at the first start."
 _EXAMPLES: Final = """Examples:
