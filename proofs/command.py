@@ -18,7 +18,9 @@ from proofs.fuzz import proof as fuzz
 from proofs.http import proof as http
 from proofs.images import proof as images
 from proofs.kills import proof as kills
+from proofs.postgres import cuts as postgres_cuts
 from proofs.postgres import kills as postgres_kills
+from proofs.postgres import standby as postgres_standby
 from proofs.races import proof as races
 from proofs.report import Report
 from proofs.retries import proof as retries
@@ -44,7 +46,9 @@ PROOFS: Final[dict[str, Proof]] = {
     "claims": Proof(claims.run, {"quick": claims.QUICK, "short": claims.SHORT}),
     "retries": Proof(retries.run, {"quick": retries.QUICK, "short": retries.SHORT}),
     "http": Proof(http.run, {"quick": http.QUICK, "short": http.SHORT}),
+    "postgres-cuts": Proof(postgres_cuts.run, {"quick": postgres_cuts.QUICK, "short": postgres_cuts.SHORT}),
     "postgres-kills": Proof(postgres_kills.run, {"quick": postgres_kills.QUICK, "short": postgres_kills.SHORT}),
+    "postgres-standby": Proof(postgres_standby.run, {"quick": postgres_standby.QUICK, "short": postgres_standby.SHORT}),
     "fuzz": Proof(fuzz.run, {"quick": fuzz.QUICK, "short": fuzz.SHORT}),
     "rules": Proof(rules.run, {"quick": rules.QUICK, "short": rules.SHORT}),
 }

@@ -21,7 +21,7 @@ from pausemesh.records import CrashPoint
 from pausemesh.server.app import PauseMeshApp, create_app
 from pausemesh.server.process import Process, listen
 from pausemesh.server.serving import ReadinessProbe
-from pausemesh.server.settings import Parser
+from pausemesh.server.settings import LogLevel, Parser
 from pausemesh.telemetry.log import configure_log
 from proofs.children import Voice
 from proofs.clocks import AheadClock
@@ -41,15 +41,17 @@ class Service(abc.ABC):
         port: where it listens.
         ahead: by how much its clock is ahead of the true time.
         parser: which HTTP parser it reads requests with.
+        log_level: from which on it logs.
     """
 
     port: int
     ahead: timedelta = timedelta(0)
     parser: Parser = "httptools"
+    log_level: LogLevel = "warning"
 
     def __call__(self, voice: Voice) -> None:
         """Serve until the process is killed; say so as soon as requests are accepted."""
-        configure_log("warning", sys.stderr)
+        configure_log(self.log_level, sys.stderr)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._serve(voice))
 

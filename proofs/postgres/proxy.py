@@ -31,11 +31,12 @@ class Proxy:
 
     Attributes:
         fates: how many flushes had each fate.
+        upstream_port: where the next connection leads to.
     """
 
     def __init__(self, upstream_port: int, fate_of: Callable[[], Fate]) -> None:
         self.fates: Counter[Fate] = Counter()
-        self._upstream_port = upstream_port
+        self.upstream_port = upstream_port
         self._fate_of = fate_of
         self._server: asyncio.Server
         self._passing: set[asyncio.Task[None]] = set()
@@ -67,7 +68,7 @@ class Proxy:
         ends = [writer]
         try:
             with contextlib.suppress(OSError):
-                upstream_reader, upstream = await asyncio.open_connection("127.0.0.1", self._upstream_port)
+                upstream_reader, upstream = await asyncio.open_connection("127.0.0.1", self.upstream_port)
                 ends.append(upstream)
                 await _Passage(self, reader, writer, upstream_reader, upstream).run()
         finally:

@@ -9,6 +9,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from pausemesh.core import limits
 from pausemesh.postgres import PostgresEventStore, migrate_postgres_event_store
+from pausemesh.server.settings import LogLevel
 from pausemesh.stores.postgres_pool import open_pool, read_address
 from proofs.clocks import AheadClock
 from proofs.http.request import Keys, make_keys
@@ -30,6 +31,7 @@ class SchemaService(Service):
     schema: str
     store: type[PostgresEventStore] = PostgresEventStore
     call_seconds: float = limits.CALL_SECONDS
+    log_level: LogLevel = "error"
 
     @asynccontextmanager
     async def opened(self, clock: AheadClock) -> AsyncIterator[CheckedStore]:
