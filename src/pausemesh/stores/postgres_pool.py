@@ -22,8 +22,10 @@ from pausemesh.stores.postgres_session import Pool
 CONNECTIONS_MOST: Final = 8
 """A store keeps four at most; the rest is for the moment in which a lost one is replaced."""
 
-_RECONNECT_SECONDS: Final = 5.0
-"""After this the pool gives up on a connection and makes another one as soon as it is wanted, without waiting more."""
+_RECONNECT_SECONDS: Final = 0.0
+"""The pool gives up on a connection at once, and tries to make another one whenever one is asked for: it would wait
+longer from time to time, and go on waiting while the server is there again. Nor does it check what lay in it, since it
+waits longer for each that is dead; a session finds out by itself."""
 
 _DEFAULTS: Final = {"application_name": "pausemesh", "connect_timeout": "5"}
 _SCHEMES: Final = ("postgresql://", "postgres://")
@@ -106,7 +108,6 @@ async def open_pool(conninfo: str, *, most: int = CONNECTIONS_MOST) -> AsyncIter
     pool: Pool = AsyncConnectionPool(
         conninfo,
         connection_class=_QuietConnection,
-        check=AsyncConnectionPool.check_connection,
         min_size=1,
         max_size=most,
         reconnect_timeout=_RECONNECT_SECONDS,

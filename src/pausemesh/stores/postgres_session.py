@@ -42,6 +42,7 @@ _SECONDS_TO_RESET: Final = 2.0
 
 _FINE: Final = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIPELINE_SYNC})
 _WARNING: Final = "WARNING"
+_ASKED_SECONDS: Final = 0.5
 _NONE_IN_TIME: Final = "The pool gave no connection in time."
 
 
@@ -240,12 +241,19 @@ class PostgresSession:
 
 
 async def _taken_from(pool: Pool, deadline: float) -> Connection:
-    try:
-        connection: Connection = await pool.getconn(max(0.0, deadline - time.monotonic()))
-    except (PoolTimeout, PoolClosed, TooManyRequests, psycopg.Error, OSError):
-        # Not chained: such an error may name the server and the user.
-        raise StoreUnavailable(_NONE_IN_TIME) from None
-    return connection
+    """Ask for a connection again and again: a pool that gave up on one makes another only when it is asked."""
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            connection: Connection = await pool.getconn(max(0.0, min(left, _ASKED_SECONDS)))
+        except PoolTimeout:
+            if left <= _ASKED_SECONDS:
+                raise StoreUnavailable(_NONE_IN_TIME) from None
+        except (PoolClosed, TooManyRequests, psycopg.Error, OSError):
+            # Not chained: such an error may name the server and the user.
+            raise StoreUnavailable(_NONE_IN_TIME) from None
+        else:
+            return connection
 
 
 def _check(result: PGresult) -> None:
