@@ -49,6 +49,15 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
     Status.EXPIRED: frozenset(),
 }
 
+STATUS_AFTER: Final[Mapping[type[Event], Status]] = {
+    Created: Status.PENDING,
+    TokenReissued: Status.PENDING,
+    Resumed: Status.RESUMED,
+    Cancelled: Status.CANCELLED,
+    Expired: Status.EXPIRED,
+}
+"""What ``evolve`` makes of the status, for whoever needs to know no more."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Create:

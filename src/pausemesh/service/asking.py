@@ -19,7 +19,7 @@ from pausemesh.core.tokens import hash_token, same_hash
 from pausemesh.core.values import JsonInput, JsonValue, check_foreign_id, check_own_id, time_to_text
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.cache import StateCache
-from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
+from pausemesh.service.nouns import CONTINUATIONS, continuation_head_after, due_of
 from pausemesh.service.requests import (
     answerable_by_of,
     continuation_id_of,
@@ -95,17 +95,14 @@ class Asking:
 
     async def _stored(self, created: Created) -> tuple[State, bool]:
         """Store a creation, and tell whether it was this call that did; a lost reply is settled by the token's hash."""
-
-        def step(state: State | None, now: datetime) -> Step[State, Event]:
-            return self._step(state, created, now)
-
-        def step_again(state: State | None, now: datetime) -> Step[State, Event]:
-            return Step() if _is_stored(state, created) else step(state, now)
-
         try:
-            settled = await self._transactor.run(CONTINUATIONS, created.id, step, guess=Guess(None))
+            settled = await self._transactor.run(
+                CONTINUATIONS, created.id, lambda state, now: self._step(state, created, now), guess=Guess(None)
+            )
         except OutcomeUnknown:
-            settled = await self._transactor.run(CONTINUATIONS, created.id, step_again)
+            settled = await self._transactor.run(
+                CONTINUATIONS, created.id, lambda state, now: self._step_again(state, created, now)
+            )
             return settled.state, not settled.replayed or _is_stored(settled.state, created)
         return settled.state, not settled.replayed
 
@@ -123,8 +120,9 @@ class Asking:
             if caller is not None and state is not None:
                 require_may_govern(caller, state.created_by)
             events = decide(state, command, now)
-            overtaken = isinstance(events[0], Expired)
-            return Step(events=events, head_of=continuation_head, due=due_of(events[0]), go_on=overtaken)
+            event = events[0]
+            head = continuation_head_after(state, event)
+            return Step(events=events, head=head, due=due_of(event), go_on=isinstance(event, Expired))
 
         with self._world.rejections("continuation", continuation_id):
             noun_id = continuation_id_of(continuation_id)
@@ -178,7 +176,10 @@ class Asking:
         events = decide(state, Create(created=created), now)
         if events and created.expires_at is not None:
             require_timely(created.expires_at, self._world.policy, now)
-        return Step(events=events, head_of=continuation_head)
+        return Step(events=events, head=continuation_head_after(state, created))
+
+    def _step_again(self, state: State | None, created: Created, now: datetime) -> Step[State, Event]:
+        return Step() if _is_stored(state, created) else self._step(state, created, now)
 
     def _correlation_of(self, request: CreationRequest) -> str:
         if request.correlation_id is None:

@@ -22,7 +22,7 @@ from pausemesh.records import AuditRow
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.asking import actor_of
 from pausemesh.service.cache import StateCache
-from pausemesh.service.nouns import CONTINUATIONS, continuation_head, due_of
+from pausemesh.service.nouns import CONTINUATIONS, continuation_head_after, due_of
 from pausemesh.service.requests import (
     continuation_id_of,
     document_of,
@@ -120,29 +120,38 @@ class Deciding:
     async def _decide(
         self, continuation_id: str, command: Command, *, caller: Principal | None, hint: datetime | None = None
     ) -> Outcome:
-        def step(state: State | None, now: datetime) -> Step[State, Event]:
-            if state is not None and caller is not None:
-                _require_role(caller, command, state)
-            events = decide(state, command, now)
-            if not events:
-                return Step()
-            if state is not None and isinstance(events[0], Resumed) and self._world.policy.check_answers:
-                self._answers.require_valid(state.continuation, events[0].payload)
-            overtaken = isinstance(events[0], Expired) and not isinstance(command, Expire)
-            return Step(
-                events=events,
-                head_of=continuation_head,
-                due=due_of(events[0]),
-                token_hash=command.token_hash if isinstance(command, Resume) and not overtaken else None,
-                rows=self._audit(state, events[0], caller),
-                go_on=overtaken,
-            )
-
         noun_id = continuation_id_of(continuation_id)
         cached = None if isinstance(command, Expire) else self._cache.get(self._world.scope, noun_id)
         guess = None if cached is None else Guess(cached)
-        settled = await self._transactor.run(CONTINUATIONS, noun_id, step, guess=guess, hint=hint)
+        settled = await self._transactor.run(
+            CONTINUATIONS,
+            noun_id,
+            lambda state, now: self._step(state, command, now, caller=caller),
+            guess=guess,
+            hint=hint,
+        )
         return self._outcome(settled)
+
+    def _step(
+        self, state: State | None, command: Command, now: datetime, *, caller: Principal | None
+    ) -> Step[State, Event]:
+        if state is not None and caller is not None:
+            _require_role(caller, command, state)
+        events = decide(state, command, now)
+        if not events:
+            return Step()
+        event = events[0]
+        if state is not None and isinstance(event, Resumed) and self._world.policy.check_answers:
+            self._answers.require_valid(state.continuation, event.payload)
+        overtaken = isinstance(event, Expired) and not isinstance(command, Expire)
+        return Step(
+            events=events,
+            head=continuation_head_after(state, event),
+            due=due_of(event),
+            token_hash=command.token_hash if isinstance(command, Resume) and not overtaken else None,
+            rows=self._audit(state, event, caller),
+            go_on=overtaken,
+        )
 
     def _outcome(self, settled: Settled[State]) -> Outcome:
         self._cache.put(self._world.scope, settled.state)

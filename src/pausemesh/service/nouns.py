@@ -83,18 +83,32 @@ KEYS_CORRELATION: Final = "keys"
 
 def continuation_head(state: continuation.State) -> Head:
     """Return what a continuation is found by; the token's hash stays after its use, for honest retries."""
-    envelope = state.continuation
-    pending = envelope.status is Status.PENDING
-    ready = pending or envelope.status is Status.RESUMED
+    asked = state.continuation
+    return _continuation_head(asked.status, asked, state.token_hash)
+
+
+def continuation_head_after(state: continuation.State | None, event: continuation_events.Event) -> Head:
+    """Return what a continuation is found by after one more event; the state of then needs the time of its commit."""
+    if isinstance(event, continuation_events.Created):
+        return _continuation_head(Status.PENDING, event, event.token_hash)
+    assert state is not None, "a stream begins with its creation"
+    token_hash = event.token_hash if isinstance(event, continuation_events.TokenReissued) else state.token_hash
+    return _continuation_head(continuation.STATUS_AFTER[type(event)], state.continuation, token_hash)
+
+
+def _continuation_head(
+    status: Status, asked: Continuation | continuation_events.Created, token_hash: bytes | None
+) -> Head:
+    pending = status is Status.PENDING
     return Head(
         kind=CONTINUATIONS.name,
-        status=envelope.status.value,
+        status=status.value,
         open=pending,
-        correlation=envelope.correlation_id,
-        owner=envelope.owner,
-        queue=envelope.queue if ready else None,
-        token_hash=state.token_hash,
-        due_at=envelope.expires_at if pending else None,
+        correlation=asked.correlation_id,
+        owner=asked.owner,
+        queue=asked.queue if pending or status is Status.RESUMED else None,
+        token_hash=token_hash,
+        due_at=asked.expires_at if pending else None,
     )
 
 

@@ -20,11 +20,13 @@ EventT = TypeVar("EventT")
 class Step(Generic[StateT, EventT]):
     """What to write. No events: the state as it is answers the caller, and nothing is written.
 
+    ``head`` is what the stream is found by then, ``head_of`` tells it where it follows from the new state alone.
     ``also`` are compared or written in the same commit; ``go_on``: the events are not what the caller asked for, so
     that the new state is to be decided on again.
     """
 
     events: tuple[EventT, ...] = ()
+    head: Head | None = None
     head_of: Callable[[StateT], Head] | None = None
     due: Due = Due.ANY
     token_hash: bytes | None = dataclasses.field(default=None, repr=False)
@@ -137,19 +139,16 @@ class Transactor:
         step: Step[StateT, EventT],
         now: datetime,
     ) -> tuple[Appended | Refused, StateT]:
-        assert step.head_of is not None, "a step with events has a head"
         base = 0 if state is None else noun.version_of(state)
         numbered = [
             Stamped(event=event, version=version, at=now, id=self._world.ids.event_id())
             for version, event in enumerate(step.events, start=base + 1)
         ]
-        expected = _evolved(noun, state, numbered)
-        stream = noun.stream_of(noun_id)
         write = Write(
             scope=self._world.scope,
-            stream=stream,
+            stream=noun.stream_of(noun_id),
             expected_version=base,
-            head=step.head_of(expected),
+            head=_head(noun, state, step, numbered),
             events=tuple([self._new_event(noun, noun_id, stamped) for stamped in numbered]),
             token_hash=step.token_hash,
             due=step.due,
@@ -165,6 +164,18 @@ class Transactor:
             context = _context(self._world.scope, noun.stream_of(noun_id), stamped.version)
             data = self._world.cipher.seal(data, context)
         return NewEvent(id=stamped.id, type=noun.event_type(stamped.event), data=data)
+
+
+def _head(
+    noun: Noun[StateT, EventT],
+    state: StateT | None,
+    step: Step[StateT, EventT],
+    numbered: Sequence[Stamped[EventT]],
+) -> Head:
+    if step.head is not None:
+        return step.head
+    assert step.head_of is not None, "a step with events has a head"
+    return step.head_of(_evolved(noun, state, numbered))
 
 
 def _evolved(noun: Noun[StateT, EventT], state: StateT | None, stamped: Sequence[Stamped[EventT]]) -> StateT:
