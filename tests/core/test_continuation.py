@@ -169,6 +169,22 @@ def test_a_resumed_continuation_shows_its_answer() -> None:
     assert seen.decided_at == seen.resumed_at
 
 
+def test_an_answer_adds_itself_and_changes_nothing_else() -> None:
+    asked = but(KEYED, owner="task:1", by=OPERATOR)
+    created, reissued, resumed = stream_of(asked, REISSUED, RESUMED)
+    before = evolve(evolve(None, created), reissued)
+    ended = dataclasses.replace(
+        before.continuation,
+        version=3,
+        status=Status.RESUMED,
+        resumed_at=resumed.at,
+        idempotency_key="k",
+        resume_document=YES,
+        by=BY_TOKEN,
+    )
+    assert evolve(before, resumed) == dataclasses.replace(before, continuation=ended)
+
+
 @pytest.mark.parametrize("history", [(CREATED,), (CREATED, RESUMED), (CREATED, CANCELLED), (CREATED, Expired())])
 @pytest.mark.parametrize("token_hash", [OTHER_HASH, None, b"", HASH[:-1]])
 def test_a_wrong_token_is_told_so_in_every_state(history: tuple[Event, ...], token_hash: bytes | None) -> None:
