@@ -16,9 +16,8 @@ KEY_PREFIX: Final = "pmk_"
 ENTROPY_BYTES: Final = 32
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(high + low for high in _ALPHABET for low in _ALPHABET)
-_PAIRS_PER_PIECE: Final = 5
-_PIECE: Final = len(_PAIRS) ** _PAIRS_PER_PIECE
-_FOURS: Final = len(_PAIRS) ** 2
+_TWOS: Final = len(_PAIRS)
+_FOURS: Final = _TWOS**2
 _ENTROPY_CHARACTERS: Final = 43
 _CHECKSUM_CHARACTERS: Final = 6
 _FORM: Final = re.compile(rf"[0-9A-Za-z]{{{_ENTROPY_CHARACTERS + _CHECKSUM_CHARACTERS}}}")
@@ -60,10 +59,9 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, characters: int) -> str:
-    pairs: list[str] = []
-    for _ in range(0, characters, 4):
+    text = ""
+    while len(text) < characters:
         # Divisors of one machine digit are the cheap ones, and half of all divisions are of small numbers.
         number, four = divmod(number, _FOURS)
-        high, low = divmod(four, len(_PAIRS))
-        pairs += (_PAIRS[low], _PAIRS[high])
-    return "".join(reversed(pairs))[-characters:]
+        text = _PAIRS[four // _TWOS] + _PAIRS[four % _TWOS] + text
+    return text[-characters:]

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -23,6 +24,8 @@ from pausemesh.core.principal import Principal
 from pausemesh.core.values import JsonInput, check_aware, check_own_id, check_text, cut_to_milliseconds
 
 _LARGE_BYTES: Final = 65_536
+_POLICIES: Final = 16
+"""For how many policies of one process the limits below that size are kept."""
 
 
 async def document_of(value: object, json_limits: JsonLimits) -> Document:
@@ -35,9 +38,14 @@ async def document_of(value: object, json_limits: JsonLimits) -> Document:
     if json_limits.max_bytes <= _LARGE_BYTES:
         return Document.of(value, json_limits)
     try:
-        return Document.of(value, dataclasses.replace(json_limits, max_bytes=_LARGE_BYTES))
+        return Document.of(value, _while_small(json_limits))
     except PayloadTooLarge:
         return await asyncio.to_thread(Document.of, value, json_limits)
+
+
+@functools.lru_cache(maxsize=_POLICIES)
+def _while_small(json_limits: JsonLimits) -> JsonLimits:
+    return dataclasses.replace(json_limits, max_bytes=_LARGE_BYTES)
 
 
 def idempotency_key_of(value: object) -> str:
