@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-from pausemesh.cli import main, serve
+from pausemesh.cli import database, main
 from pausemesh.ports import Clock
 from pausemesh.records import CrashPoint
 from pausemesh.stores.sqlite import SqliteEventStore
@@ -21,6 +21,6 @@ class CrashingStore(SqliteEventStore):
         return await super().open(Path(path), clock, fault=CrashAt(CrashPoint(os.environ["CRASH_POINT"])), **options)
 
 
-vars(serve)["SqliteEventStore"] = CrashingStore
+vars(database)["SqliteEventStore"] = CrashingStore
 
 main(sys.argv[1:])
