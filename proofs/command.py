@@ -20,6 +20,7 @@ from proofs.images import proof as images
 from proofs.kills import proof as kills
 from proofs.postgres import cuts as postgres_cuts
 from proofs.postgres import kills as postgres_kills
+from proofs.postgres import races as postgres_races
 from proofs.postgres import standby as postgres_standby
 from proofs.races import proof as races
 from proofs.report import Report
@@ -46,6 +47,7 @@ PROOFS: Final[dict[str, Proof]] = {
     "claims": Proof(claims.run, {"quick": claims.QUICK, "short": claims.SHORT}),
     "retries": Proof(retries.run, {"quick": retries.QUICK, "short": retries.SHORT}),
     "http": Proof(http.run, {"quick": http.QUICK, "short": http.SHORT}),
+    "postgres-races": Proof(postgres_races.run, {"quick": postgres_races.QUICK, "short": postgres_races.SHORT}),
     "postgres-cuts": Proof(postgres_cuts.run, {"quick": postgres_cuts.QUICK, "short": postgres_cuts.SHORT}),
     "postgres-kills": Proof(postgres_kills.run, {"quick": postgres_kills.QUICK, "short": postgres_kills.SHORT}),
     "postgres-standby": Proof(postgres_standby.run, {"quick": postgres_standby.QUICK, "short": postgres_standby.SHORT}),
