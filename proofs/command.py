@@ -20,6 +20,7 @@ from proofs.images import proof as images
 from proofs.kills import proof as kills
 from proofs.postgres import cuts as postgres_cuts
 from proofs.postgres import kills as postgres_kills
+from proofs.postgres import positions as postgres_positions
 from proofs.postgres import races as postgres_races
 from proofs.postgres import standby as postgres_standby
 from proofs.races import proof as races
@@ -51,6 +52,9 @@ PROOFS: Final[dict[str, Proof]] = {
     "postgres-cuts": Proof(postgres_cuts.run, {"quick": postgres_cuts.QUICK, "short": postgres_cuts.SHORT}),
     "postgres-kills": Proof(postgres_kills.run, {"quick": postgres_kills.QUICK, "short": postgres_kills.SHORT}),
     "postgres-standby": Proof(postgres_standby.run, {"quick": postgres_standby.QUICK, "short": postgres_standby.SHORT}),
+    "postgres-positions": Proof(
+        postgres_positions.run, {"quick": postgres_positions.QUICK, "short": postgres_positions.SHORT}
+    ),
     "fuzz": Proof(fuzz.run, {"quick": fuzz.QUICK, "short": fuzz.SHORT}),
     "rules": Proof(rules.run, {"quick": rules.QUICK, "short": rules.SHORT}),
 }
