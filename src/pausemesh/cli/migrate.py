@@ -31,8 +31,7 @@ def migrate(
 
     Args:
         schema: its name; PAUSEMESH_DATABASE_SCHEMA or "pausemesh" where it is left out.
-        print_roles: print the SQL that gives a role what a server needs, and change nothing; with =continuations what
-            is needed for questions, claims and effects alone.
+        print_roles: print the SQL for a server's role, and do nothing else; with =continuations for fewer rights.
         role: whose rights are printed.
         as_json: print {schema, applied} as JSON.
     """
