@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
+from uuid import UUID
 
 from pausemesh.core import limits
 from pausemesh.core.errors import LeaseLost, PauseMeshError, StoreUnavailable
@@ -141,41 +142,42 @@ class Transactor:
     ) -> tuple[Appended | Refused, StateT]:
         base = 0 if state is None else noun.version_of(state)
         numbered = [
-            Stamped(event=event, version=version, at=now, id=self._world.ids.event_id())
-            for version, event in enumerate(step.events, start=base + 1)
+            (event, version, self._world.ids.event_id()) for version, event in enumerate(step.events, start=base + 1)
         ]
         write = Write(
             scope=self._world.scope,
             stream=noun.stream_of(noun_id),
             expected_version=base,
-            head=_head(noun, state, step, numbered),
-            events=tuple([self._new_event(noun, noun_id, stamped) for stamped in numbered]),
+            head=step.head or _head_of(noun, state, step, _stamped(numbered, now)),
+            events=tuple([self._new_event(noun, noun_id, one) for one in numbered]),
             token_hash=step.token_hash,
             due=step.due,
             rows=step.rows,
         )
         result = await self._world.store.append(write, *step.also)
-        stored = [Stamped(event=one.event, version=one.version, at=result.at, id=one.id) for one in numbered]
-        return result, _evolved(noun, state, stored)
+        return result, _evolved(noun, state, _stamped(numbered, result.at))
 
-    def _new_event(self, noun: Noun[StateT, EventT], noun_id: str, stamped: Stamped[EventT]) -> NewEvent:
-        data = write_stored_event(noun_id, stamped.version, noun.event_members(stamped.event))
+    def _new_event(self, noun: Noun[StateT, EventT], noun_id: str, numbered: tuple[EventT, int, UUID]) -> NewEvent:
+        event, version, event_id = numbered
+        data = write_stored_event(noun_id, version, noun.event_members(event))
         if self._world.cipher is not None:
-            context = _context(self._world.scope, noun.stream_of(noun_id), stamped.version)
+            context = _context(self._world.scope, noun.stream_of(noun_id), version)
             data = self._world.cipher.seal(data, context)
-        return NewEvent(id=stamped.id, type=noun.event_type(stamped.event), data=data)
+        return NewEvent(id=event_id, type=noun.event_type(event), data=data)
 
 
-def _head(
+def _stamped(numbered: Sequence[tuple[EventT, int, UUID]], at: datetime) -> list[Stamped[EventT]]:
+    return [Stamped(event=event, version=version, at=at, id=event_id) for event, version, event_id in numbered]
+
+
+def _head_of(
     noun: Noun[StateT, EventT],
     state: StateT | None,
     step: Step[StateT, EventT],
-    numbered: Sequence[Stamped[EventT]],
+    stamped: Sequence[Stamped[EventT]],
 ) -> Head:
-    if step.head is not None:
-        return step.head
     assert step.head_of is not None, "a step with events has a head"
-    return step.head_of(_evolved(noun, state, numbered))
+    return step.head_of(_evolved(noun, state, stamped))
 
 
 def _evolved(noun: Noun[StateT, EventT], state: StateT | None, stamped: Sequence[Stamped[EventT]]) -> StateT:
