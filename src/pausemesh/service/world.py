@@ -1,6 +1,5 @@
 """The world as the use cases see it: every port they need, and the host's policy, in one value."""
 
-import contextlib
 import dataclasses
 
 from pausemesh.core.errors import PauseMeshError
@@ -43,8 +42,10 @@ class World:
             version=version,
             code=code,
         )
-        with contextlib.suppress(Exception):
+        try:
             self.observer.observe(observation)
+        except Exception:  # noqa: BLE001 - it is only told
+            return
 
     def rejections(self, noun: str, noun_id: str | None) -> "Rejections":
         """Observe a refusal that leaves the block, and let it go on."""
