@@ -2,8 +2,7 @@
 
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -82,7 +81,7 @@ class MemoryEventStore:
         self._fault = fault
         self._tables = MemoryTables(max_events_per_stream)
         self._wakeups = Wakeups()
-        self._lock = threading.Lock()
+        self._locked = _LockedTables(self._tables)
         self._pid = os.getpid()
         self._closed = False
 
@@ -288,13 +287,11 @@ class MemoryEventStore:
         self._closed = True
         self._wakeups.close()
 
-    @contextmanager
-    def _use(self) -> Iterator[MemoryTables]:
+    def _use(self) -> "_LockedTables":
         self._refuse_fork()
         if self._closed:
             raise StoreClosed
-        with self._lock:
-            yield self._tables
+        return self._locked
 
     def _refuse_fork(self) -> None:
         if os.getpid() != self._pid:
@@ -333,6 +330,23 @@ class MemoryEventStore:
         )
         self._tables.put_head(taken)
         return _lease_of(taken)
+
+
+class _LockedTables:
+    """The tables, for one thread at a time; made once, since every call uses them."""
+
+    __slots__ = ("_lock", "_tables")
+
+    def __init__(self, tables: MemoryTables) -> None:
+        self._tables = tables
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> MemoryTables:
+        self._lock.acquire()
+        return self._tables
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 def _lease_of(head: HeadRow) -> Lease:

@@ -100,12 +100,16 @@ class MemoryTables:
                 change.heads.append(changed_head(head, write, write.head, now))
             first_seq = len(self._log) + len(change.events) + 1
             change.events.extend(_event_rows(write, first_seq, now))
-            change.audit.extend(audit_row(write.scope, now, row) for row in write.rows)
-        if len({(row.scope, row.id) for row in change.audit}) < len(change.audit) or any(
-            (row.at, row.id) in self._audit.get(row.scope, {}) for row in change.audit
+            change.audit.extend([audit_row(write.scope, now, row) for row in write.rows])
+        if change.audit:
+            self._refuse_known(change.audit)
+        return change
+
+    def _refuse_known(self, audit: list[AuditLogRow]) -> None:
+        if len({(row.scope, row.id) for row in audit}) < len(audit) or any(
+            (row.at, row.id) in self._audit.get(row.scope, {}) for row in audit
         ):
             raise InvalidRequest("An audit row with this id is stored already.")
-        return change
 
     def apply(self, change: Change) -> None:
         """Put prepared rows into the tables."""
@@ -192,9 +196,9 @@ class MemoryTables:
         return itertools.islice(self._log, max(after_seq, 0), None)
 
 
-def _event_rows(write: Write, first_seq: int, now: int) -> Iterator[EventRow]:
-    for index, event in enumerate(write.events):
-        yield EventRow(
+def _event_rows(write: Write, first_seq: int, now: int) -> list[EventRow]:
+    return [
+        EventRow(
             first_seq + index,
             write.scope,
             write.stream,
@@ -204,3 +208,5 @@ def _event_rows(write: Write, first_seq: int, now: int) -> Iterator[EventRow]:
             now,
             event.data,
         )
+        for index, event in enumerate(write.events)
+    ]
