@@ -20,7 +20,12 @@ from proofs.postgres.truths import count_truths, some_in_many
 from proofs.report import NONE, SOME, Expected, Report, exactly
 
 _STANDBY: Final = "standby"
-_SYNCHRONOUS: Final = {"synchronous_standby_names": _STANDBY, "synchronous_commit": "on"}
+_SYNCHRONOUS: Final = {
+    "synchronous_standby_names": _STANDBY,
+    "synchronous_commit": "on",
+    # A commit that waited for any standby to come is told of it by the next report of the one that came.
+    "wal_receiver_status_interval": "1s",
+}
 _IS_IN_STEP: Final = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = '{}'"
 _SECONDS_TO_FOLLOW: Final = 60
 _LOOK_SECONDS: Final = 0.05
