@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from pausemesh.core import limits
+from pausemesh.postgres import PostgresEventStore
 from pausemesh.testing.postgres_address import PostgresAddress
 from proofs.children import Child, ChildError, Family, Line, Voice, heard, lines_of
 from proofs.http.check import Findings, compare_at_end
@@ -27,7 +29,12 @@ _numbers = itertools.count(1)
 
 
 def services_on(
-    server: PostgresAddress, ports: Sequence[int], urls: Sequence[str] = (), **options: object
+    server: PostgresAddress,
+    ports: Sequence[int],
+    urls: Sequence[str] = (),
+    *,
+    store: type[PostgresEventStore] = PostgresEventStore,
+    call_seconds: float = limits.CALL_SECONDS,
 ) -> tuple[list[SchemaService], Keys]:
     """Make a schema that is not there yet, and describe its servers.
 
@@ -35,12 +42,13 @@ def services_on(
         server: where the schema is made.
         ports: where the servers shall listen.
         urls: by which each of them shall reach the database; the server's own where they are left out.
-        options: of the services.
+        store: the kind of store that they use.
+        call_seconds: how long a call of it may take.
     """
     schema = f"proof_{next(_numbers)}"
     keys = asyncio.run(prepare(server.url, schema))
     found = [
-        SchemaService(port=port, url=url, schema=schema, **options)  # type: ignore[arg-type]
+        SchemaService(port=port, url=url, schema=schema, store=store, call_seconds=call_seconds)
         for port, url in zip(ports, urls or [server.url] * len(ports), strict=True)
     ]
     return found, keys
