@@ -306,6 +306,9 @@ def test_the_characters_of_keys_count_for_the_size_too() -> None:
     for limit in (199, 399, 499):
         with pytest.raises(PayloadTooLarge):
             check_json(value, JsonLimits(max_bytes=limit))
+    check_json([{"a" * 200: 1}], JsonLimits(max_bytes=200))
+    with pytest.raises(PayloadTooLarge):
+        check_json([{"a" * 200: 1}], JsonLimits(max_bytes=199))
 
 
 @pytest.mark.parametrize("value", ["aaaa", "\n\n", "éé", [1, 23], {"a": 1}, {"é": 1.0}])

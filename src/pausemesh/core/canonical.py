@@ -88,7 +88,8 @@ def check_json(value: object, limits: JsonLimits = _DEFAULT) -> None:
         InvalidJson: with one issue: where, and which rule.
         PayloadTooLarge: its texts alone have more characters than ``limits.max_bytes``.
     """
-    _Survey(limits).run(value)
+    if not _is_ordinary(value, limits):
+        _Survey(limits).run(value)
 
 
 def canonical_bytes(value: object, limits: JsonLimits = _DEFAULT) -> bytes:
@@ -98,10 +99,8 @@ def canonical_bytes(value: object, limits: JsonLimits = _DEFAULT) -> bytes:
         InvalidJson: the value cannot be kept.
         PayloadTooLarge: the canonical form is longer than ``limits.max_bytes``.
     """
-    survey = _Survey(limits)
-    survey.run(value)
-    plain = cast("JsonValue", value)
-    data = _PLAIN.encode(plain).encode() if survey.plain else rfc8785.dumps(plain)
+    checked = cast("JsonValue", value)
+    data = _PLAIN.encode(checked).encode() if _is_plain(value, limits) else rfc8785.dumps(checked)
     if len(data) > limits.max_bytes:
         raise PayloadTooLarge(limit=limits.max_bytes)
     return data
@@ -125,6 +124,53 @@ def digest(value: object, limits: JsonLimits = _DEFAULT) -> str:
 def decode_canonical(data: bytes) -> JsonValue:
     """Read what ``canonical_bytes`` wrote; for bytes of ours only, nothing is checked again."""
     return cast("JsonValue", _DECODER.decode(data.decode()))
+
+
+def _is_plain(value: object, limits: JsonLimits) -> bool:
+    """Check a value, and tell whether the standard library's encoder writes it as RFC 8785 says."""
+    if _is_ordinary(value, limits):
+        return True
+    survey = _Survey(limits)
+    survey.run(value)
+    return survey.plain
+
+
+def _is_ordinary(value: object, limits: JsonLimits) -> bool:
+    """Tell at a glance that a value is plain and within the limits, as most are: few values, ASCII, no fractions.
+
+    As few values as there may be levels cannot be nested too deeply. False says nothing: the survey has to look.
+    """
+    few, most, room = min(limits.max_values, limits.max_depth), bounds.JSON_INTEGER_MAGNITUDE, limits.max_bytes
+    values: list[Any] = [value]
+    for item in values:
+        kind = type(item)
+        if kind is str:
+            room -= len(item)
+            good = room >= 0 and item.isascii() and "\0" not in item
+        elif kind is dict:
+            good = len(values) + len(item) <= few and _has_ordinary_keys(item, limits)
+            if good:
+                room -= sum(map(len, item))
+                values += item.values()
+        elif kind is list:
+            good = len(values) + len(item) <= few
+            if good:
+                values += item
+        elif kind is int:
+            good = -most <= item <= most
+        else:
+            good = item is None or kind is bool
+        if not good:
+            return False
+    return room >= 0
+
+
+def _has_ordinary_keys(container: dict[Any, Any], limits: JsonLimits) -> bool:
+    longest = limits.max_key_characters
+    for key in container:
+        if type(key) is not str or len(key) > longest or not key.isascii() or "\0" in key:
+            return False
+    return True
 
 
 class _Survey:
