@@ -13,7 +13,7 @@ def is_a(value: object, kind: type) -> bool:
 
 def is_name(value: object) -> bool:
     """Tell whether this is text that is not empty and that every store can keep."""
-    return is_a(value, str) and value != "" and is_text(value)
+    return type(value) is str and value != "" and is_text(value)
 
 
 def is_text(value: object) -> bool:
