@@ -1,6 +1,5 @@
 """A connection that is kept, and how statements go over it: all in one message, with a limit of time."""
 
-import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from pausemesh.core.errors import StoreUnavailable
 from pausemesh.stores.postgres_errors import ConnectionLost, ServerRefused, error_in
 from pausemesh.stores.postgres_statement import Statement
 from pausemesh.stores.postgres_values import Parameter
+from pausemesh.stores.postgres_wire import PostgresWire
 
 Row = tuple[Any, ...]
 Connection = psycopg.AsyncConnection[Any]
@@ -64,7 +64,7 @@ class PostgresSession:
         self._pool = pool
         self._connection = connection
         self._wire: PGconn = connection.pgconn
-        self._loop = asyncio.get_running_loop()
+        self._answers: PostgresWire | None = None
         self._prepare = prepare
         self._prepared: set[bytes] = set()
         self._rows = Transformer(_Loading(AdaptersMap(connection.adapters), connection))
@@ -118,7 +118,7 @@ class PostgresSession:
         try:
             if len(sendings) == 1:
                 self._send(*sendings[0])
-                results = await self._receive(1, deadline)
+                results = await self._results(deadline)
             else:
                 results = await self._pipe(sendings, deadline)
         except psycopg.Error:
@@ -134,7 +134,7 @@ class PostgresSession:
         """
         try:
             self._wire.send_query(sql)
-            results = await self._receive(0, deadline)
+            results = await self._results(deadline)
         except psycopg.Error:
             raise ConnectionLost from None
         for result in results:
@@ -146,13 +146,16 @@ class PostgresSession:
             deallocations = [b"DEALLOCATE " + name for name in self._prepared]
             await self.run(b"; ".join([_RESET, *deallocations]), deadline=time.monotonic() + _SECONDS_TO_RESET)
         except (ConnectionLost, ServerRefused):
-            await self._connection.close()
+            await self.close()
+            return
+        self._let_go()
         self._connection.remove_notice_handler(self._take_notice)
         with suppress(psycopg.Error):
             await self._pool.putconn(self._connection)
 
     async def close(self) -> None:
         """End the connection, whatever it is doing, and give it back."""
+        self._let_go()
         await self._connection.close()
         with suppress(psycopg.Error):
             await self._pool.putconn(self._connection)
@@ -160,13 +163,22 @@ class PostgresSession:
     async def _begin(self, deadline: float) -> None:
         if self._connection.closed:
             raise ConnectionLost
-        self._wire.nonblocking = 1
+        self._answers = PostgresWire(self._wire)
         self._connection.add_notice_handler(self._take_notice)
         adapters = self._rows.adapters
         adapters.register_loader("timestamptz", Int8BinaryLoader)
         adapters.register_loader("uuid", ByteaBinaryLoader)
         if self._prepare:
             await self.run(_SET, deadline=deadline)
+
+    def _let_go(self) -> None:
+        answers, self._answers = self._answers, None
+        if answers is not None:
+            answers.let_go()
+
+    async def _results(self, deadline: float, *, piped: int = 0) -> list[PGresult]:
+        assert self._answers is not None, "it has begun"
+        return await self._answers.results(deadline, piped=piped)
 
     def _take_notice(self, diagnostic: Diagnostic) -> None:
         self.was_warned = self.was_warned or diagnostic.severity_nonlocalized == _WARNING
@@ -176,7 +188,7 @@ class PostgresSession:
             if statement.name not in self._prepared:
                 try:
                     self._wire.send_prepare(statement.name, statement.sql)
-                    [result] = await self._receive(1, deadline)
+                    [result] = await self._results(deadline)
                 except psycopg.Error:
                     raise ConnectionLost from None
                 _check(result)
@@ -194,45 +206,9 @@ class PostgresSession:
         for sending in sendings:
             self._send(*sending)
         self._wire.pipeline_sync()
-        results = await self._receive(len(sendings) + 1, deadline)
+        results = await self._results(deadline, piped=len(sendings) + 1)
         self._wire.exit_pipeline_mode()
         return results[:-1]
-
-    async def _receive(self, least: int, deadline: float) -> list[PGresult]:
-        """Return the results of what was sent: in a pipeline so many, otherwise those of one statement."""
-        is_piped = self._wire.pipeline_status
-        results: list[PGresult] = []
-        await self._flush(deadline)
-        while True:
-            while self._wire.is_busy():
-                await self._ready(deadline)
-                self._wire.consume_input()
-            result = self._wire.get_result()
-            if result is not None:
-                results.append(result)
-            if (is_piped and len(results) == least) or (result is None and not is_piped):
-                return results
-
-    async def _flush(self, deadline: float) -> None:
-        while self._wire.flush():
-            await self._ready(deadline, writing=True)
-            self._wire.consume_input()
-
-    async def _ready(self, deadline: float, *, writing: bool = False) -> None:
-        """Wait until the connection can be read, or written where something is left to write."""
-        socket = self._wire.socket
-        ready: asyncio.Future[None] = self._loop.create_future()
-        timer = self._loop.call_later(deadline - time.monotonic(), _fail, ready)
-        self._loop.add_reader(socket, _settle, ready)
-        if writing:
-            self._loop.add_writer(socket, _settle, ready)
-        try:
-            await ready
-        finally:
-            timer.cancel()
-            self._loop.remove_reader(socket)
-            if writing:
-                self._loop.remove_writer(socket)
 
     def _rows_in(self, result: PGresult) -> list[Row]:
         _check(result)
@@ -259,13 +235,3 @@ async def _taken_from(pool: Pool, deadline: float) -> Connection:
 def _check(result: PGresult) -> None:
     if result.status not in _FINE:
         raise error_in(result)
-
-
-def _settle(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
-
-
-def _fail(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_exception(ConnectionLost())
