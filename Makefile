@@ -99,7 +99,7 @@ lock-check: $(VENV)/.dev ## fail where `make lock` would change something
 	@$(RELOCK)
 	@for file in $(LOCK_FILES); do diff -u $$file $(LOCKS)/$$file || exit 1; done
 
-proof-quick: $(VENV)/.ready ## the long proofs, some ten minutes: kills, crash images, races, claims, retries, HTTP, rules
+proof-quick: $(VENV)/.ready ## the long proofs, some twenty minutes: kills, crash images, races, claims, retries, HTTP, PostgreSQL, rules
 	@$(RUN) proofs --quick
 
 fuzz-quick: $(VENV)/.ready $(FUZZ)/.ready ## five thousand requests to the interface, and a minute of fuzzing for each parser
@@ -111,6 +111,7 @@ bench: $(VENV)/.ready ## measure speed and memory, as ratios inside one run
 
 bench-peers: $(VENV)/.ready $(PEERS)/.ready ## the same cycle beside LangGraph and DBOS, which get an environment of their own
 	@$(RUN) bench --only peers --peers $(PEERS)/bin/python
+	@$(PEERS)/bin/python -m bench.peer_programs.chart
 
 mutation: $(VENV)/.dev ## change the core line by line and see the tests notice
 	@$(RUN) mutmut run
