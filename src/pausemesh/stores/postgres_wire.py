@@ -23,12 +23,16 @@ class PostgresWire:
         self._loop = asyncio.get_running_loop()
         self._waiting: asyncio.Future[None] | None = None
         self._is_lost = False
+        self._is_let_go = False
         wire.nonblocking = 1
         self._loop.add_reader(self._socket, self._read)
 
     def let_go(self) -> None:
-        """Read no more."""
-        self._loop.remove_reader(self._socket)
+        """Read no more; again is harmless: by then the number of the socket may be that of another connection."""
+        if not self._is_let_go:
+            self._is_let_go = True
+            self._loop.remove_reader(self._socket)
+            self._forget_writing()
 
     async def results(self, deadline: float, *, piped: int = 0) -> list[PGresult]:
         """Return the results of what was sent: in a pipeline so many, otherwise those of one statement or script.
@@ -70,8 +74,12 @@ class PostgresWire:
             while self._wire.flush():
                 await self._wait(deadline)
         finally:
-            with suppress(OSError, ValueError):
-                self._loop.remove_writer(self._socket)
+            if not self._is_let_go:
+                self._forget_writing()
+
+    def _forget_writing(self) -> None:
+        with suppress(OSError, ValueError):
+            self._loop.remove_writer(self._socket)
 
     async def _wait(self, deadline: float) -> None:
         """Wait until something came, or can be sent."""
