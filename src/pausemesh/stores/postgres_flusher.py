@@ -24,7 +24,8 @@ _TRIES: Final = 3
 _PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 1.0
 
-_SETTLED_AT_ONCE: Final = 8
+_LEAST_TURN: Final = 4
+_LONGEST_TURN: Final = 8
 
 AskedCalls = list[Asked]
 
@@ -212,14 +213,15 @@ def _mark_sent(asked: AskedCalls) -> None:
 
 
 def _settle_in_turns(replies: Sequence[tuple[Asked, object]]) -> None:
-    """Settle some calls, and the others in the next rounds of the event loop.
+    """Settle half of a small flush, or some of a large one, and the others in the next rounds of the event loop.
 
     So the next flush is on its way with what the first ones ask for, while the others still think.
     """
-    for one, reply in replies[:_SETTLED_AT_ONCE]:
+    turn = max(_LEAST_TURN, min(len(replies) // 2, _LONGEST_TURN))
+    for one, reply in replies[:turn]:
         one.settle(reply)
-    if len(replies) > _SETTLED_AT_ONCE:
-        asyncio.get_running_loop().call_soon(_settle_in_turns, replies[_SETTLED_AT_ONCE:])
+    if len(replies) > turn:
+        asyncio.get_running_loop().call_soon(_settle_in_turns, replies[turn:])
 
 
 def _settle_all(asked: Sequence[Asked], reply: object) -> None:
