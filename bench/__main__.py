@@ -20,6 +20,7 @@ from rich.table import Table
 import pausemesh
 from bench import growth, imports, on_postgres, peers, pending, polls, rates, throughput
 from bench.measure import FULL, SHORT, Row, Sizes
+from bench.servers import file
 
 RESULTS: Final = Path(__file__).parent / "results"
 _TITLES: Final = {
@@ -54,7 +55,7 @@ def main() -> None:
 
 async def _measure(part: str, folder: Path, sizes: Sizes, python: Path) -> list[Row]:
     if part == "http":
-        return [*rates.measure(folder, sizes), *await polls.measure(folder, sizes)]
+        return [*rates.measure(file(folder / "rates.db"), sizes), *await polls.measure(folder, sizes)]
     if part == "postgres":
         return await on_postgres.measure(folder, sizes)
     if part == _WITH_PEERS:

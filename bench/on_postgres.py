@@ -1,14 +1,16 @@
 """Cycles on PostgreSQL beside those that pgbench does by itself, in turn and on one server."""
 
+import asyncio
 import statistics
 from pathlib import Path
 from typing import Final
 
-from bench import wakes
+from bench import rates, wakes
 from bench.measure import Row, Sizes, at_least, of_rounds
 from bench.pgbench import SCHEMA as PLAIN
 from bench.pgbench import Pgbench
 from bench.replica import ROLE, SCHEMA, Round, at_once, cycle, log_position, mesh_on, percentile, prepare
+from bench.servers import schema
 from pausemesh.service.mesh import Mesh
 from pausemesh.testing.postgres import PostgresServer, binaries_for_tests
 
@@ -31,7 +33,8 @@ async def measure(folder: Path, sizes: Sizes) -> list[Row]:
             for callers in sizes.callers:
                 rows += await _compare(mesh, alone, callers, sizes)
             rows += await wakes.measure(mesh, server.url_of(ROLE), sizes)
-            return [*rows, *await _log_of_a_cycle(server, mesh, alone, sizes)]
+            rows += await _log_of_a_cycle(server, mesh, alone, sizes)
+        return rows + await asyncio.to_thread(rates.measure, schema(server.url_of(ROLE)), sizes)
 
 
 async def _compare(mesh: Mesh, alone: Pgbench, callers: int, sizes: Sizes) -> list[Row]:

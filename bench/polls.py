@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from bench.fill import fill, id_of
 from bench.measure import Row, Sizes
-from bench.servers import Server, make_key, product
+from bench.servers import Server, file, make_key, product
 
 Decide: TypeAlias = Callable[[str], float]
 """Decides a question, and returns when that began, by the clock that all processes share."""
@@ -26,9 +26,9 @@ async def measure(folder: Path, sizes: Sizes) -> list[Row]:
     """Open the polls, let them be, then decide some of their questions one by one."""
     path = folder / "polls.db"
     await fill(path, sizes.polls)
-    agent, editor = make_key(path, "viewer"), make_key(path, "editor")
+    agent, editor = make_key(file(path), "viewer"), make_key(file(path), "editor")
     _allow_descriptors(sizes.polls + _DESCRIPTORS_BESIDE)
-    with product(path) as server:
+    with product(file(path)) as server:
         before = server.resident_bytes()
         with _poller(server, agent, sizes) as poller:
             opened = json.loads(_line(poller))["seconds"]

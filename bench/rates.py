@@ -4,11 +4,10 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from bench.measure import Row, Sizes, at_least, of_rounds
-from bench.servers import Server, echo, make_key, product
+from bench.servers import Database, Server, echo, make_key, product
 
 Measured: TypeAlias = dict[str, float]
 Rounds: TypeAlias = dict[str, list[Measured]]
@@ -24,12 +23,11 @@ _SHOWN: Final = {
 }
 
 
-def measure(folder: Path, sizes: Sizes) -> list[Row]:
+def measure(database: Database, sizes: Sizes) -> list[Row]:
     """Run all servers at once and ask them in turn, by the number of connections."""
-    path = folder / "rates.db"
-    key = make_key(path, "agent")
+    key = make_key(database, "agent")
     rows: list[Row] = []
-    with product(path) as ours, echo("starlette") as starlette, echo("bare") as bare:
+    with product(database) as ours, echo("starlette") as starlette, echo("bare") as bare:
         for connections in sizes.connections:
             rounds: Rounds = defaultdict(list)
             for _ in range(sizes.rounds_over_http):

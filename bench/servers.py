@@ -4,14 +4,30 @@ import contextlib
 import dataclasses
 import os
 import re
+import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 _PORT: Final = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
 _SECONDS_TO_STOP: Final = 30.0
+
+
+Database: TypeAlias = Mapping[str, str]
+"""The variables that name a database to a command."""
+
+
+def file(path: Path) -> Database:
+    """Return what names a SQLite file."""
+    return {"PAUSEMESH_DATABASE_PATH": str(path)}
+
+
+def schema(url: str) -> Database:
+    """Return what names the product's schema on a PostgreSQL server."""
+    return {"PAUSEMESH_DATABASE_URL": url, "PAUSEMESH_SECRET_KEYS": secrets.token_hex(32)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,19 +54,10 @@ def cpu_seconds(pid: int) -> float:
 
 
 @contextlib.contextmanager
-def product(path: Path) -> Iterator[Server]:
-    """Run the real server on a file, quiet about what goes well."""
-    options = [
-        "--port",
-        "0",
-        "--database-path",
-        str(path),
-        "--log-level",
-        "warning",
-        "--mutations-per-minute",
-        "100000",
-    ]
-    with _running("pausemesh", "serve", *options) as server:
+def product(database: Database) -> Iterator[Server]:
+    """Run the real server on a database, quiet about what goes well."""
+    options = ["--port", "0", "--log-level", "warning", "--mutations-per-minute", "100000"]
+    with _running("pausemesh", "serve", *options, database=database) as server:
         yield server
 
 
@@ -61,16 +68,17 @@ def echo(kind: str) -> Iterator[Server]:
         yield server
 
 
-def make_key(path: Path, role: str) -> str:
-    """Return an API key for a file."""
-    command = [sys.executable, "-m", "pausemesh", "keys", "create", "--role", role, "--database-path", str(path)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+def make_key(database: Database, role: str) -> str:
+    """Return an API key for a database."""
+    command = [sys.executable, "-m", "pausemesh", "keys", "create", "--role", role]
+    environment = {**os.environ, **database}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.strip()
 
 
 @contextlib.contextmanager
-def _running(*arguments: str) -> Iterator[Server]:
+def _running(*arguments: str, database: Database = MappingProxyType({})) -> Iterator[Server]:
     command = [sys.executable, "-m", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **database}) as process:
         try:
             assert process.stdout is not None, "it is a pipe"
             said = process.stdout.readline()
