@@ -3,11 +3,16 @@
 import asyncio
 import time
 from contextlib import suppress
+from typing import Final
 
 import psycopg
 from psycopg.pq.abc import PGconn, PGresult
 
 from pausemesh.stores.postgres_errors import ConnectionLost
+
+_LOOK_SECONDS: Final = 0.25
+"""How often it looks by itself while somebody waits: uvloop ceases to watch a socket that has an error, and says so to
+nobody."""
 
 
 class PostgresWire:
@@ -65,6 +70,12 @@ class PostgresWire:
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
+    def _look(self, waiting: asyncio.Future[None], deadline: float) -> None:
+        if time.monotonic() < deadline:
+            self._read()
+        elif not waiting.done():
+            waiting.set_exception(ConnectionLost())
+
     async def _flush(self, deadline: float) -> None:
         """Send what the kernel does not take at once; what the server says meanwhile is read, so that it takes it."""
         if not self._wire.flush():
@@ -86,7 +97,8 @@ class PostgresWire:
         if self._is_lost:
             raise ConnectionLost
         waiting = self._waiting = self._loop.create_future()
-        timer = self._loop.call_later(deadline - time.monotonic(), _give_up, waiting)
+        seconds = min(deadline - time.monotonic(), _LOOK_SECONDS)
+        timer = self._loop.call_later(seconds, self._look, waiting, deadline)
         try:
             await waiting
         finally:
@@ -94,8 +106,3 @@ class PostgresWire:
             self._waiting = None
         if self._is_lost:
             raise ConnectionLost
-
-
-def _give_up(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_exception(ConnectionLost())
