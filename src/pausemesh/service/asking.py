@@ -19,6 +19,7 @@ from pausemesh.core.tokens import hash_token, same_hash
 from pausemesh.core.values import JsonInput, JsonValue, check_foreign_id, check_own_id, time_to_text
 from pausemesh.service.answers import AnswerChecks
 from pausemesh.service.cache import StateCache
+from pausemesh.service.doubt import still_in_doubt
 from pausemesh.service.nouns import CONTINUATIONS, continuation_head_after, due_of
 from pausemesh.service.requests import (
     answerable_by_of,
@@ -100,9 +101,10 @@ class Asking:
                 CONTINUATIONS, created.id, lambda state, now: self._step(state, created, now), guess=Guess(None)
             )
         except OutcomeUnknown:
-            settled = await self._transactor.run(
-                CONTINUATIONS, created.id, lambda state, now: self._step_again(state, created, now)
-            )
+            with still_in_doubt():
+                settled = await self._transactor.run(
+                    CONTINUATIONS, created.id, lambda state, now: self._step_again(state, created, now)
+                )
             return settled.state, not settled.replayed or _is_stored(settled.state, created)
         return settled.state, not settled.replayed
 

@@ -33,6 +33,7 @@ from pausemesh.core.issue import Issue
 from pausemesh.core.principal import Principal, require_may_create
 from pausemesh.core.values import JsonInput, JsonValue, check_own_id, check_text
 from pausemesh.records import Held, Lease
+from pausemesh.service.doubt import still_in_doubt
 from pausemesh.service.effects import Effects
 from pausemesh.service.nouns import CLAIMS, CONTINUATIONS, claim_head
 from pausemesh.service.reads import Reads
@@ -102,7 +103,8 @@ class Claims:
             try:
                 taken = await self._insist(self._world.store.take(self._world.scope, stream, worker, length))
             except OutcomeUnknown:
-                taken = await self._insist(self._found(stream, worker, length)) if is_own_name else None
+                with still_in_doubt():
+                    taken = await self._insist(self._found(stream, worker, length)) if is_own_name else None
                 if taken is None:
                     raise
             if isinstance(taken, Held):

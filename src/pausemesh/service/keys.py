@@ -26,6 +26,7 @@ from pausemesh.core.tokens import KEY_PREFIX, hash_token
 from pausemesh.core.values import check_own_id, check_text, cut_to_milliseconds
 from pausemesh.records import AuditRow
 from pausemesh.service.asking import actor_of
+from pausemesh.service.doubt import still_in_doubt
 from pausemesh.service.nouns import KEYS, KEYS_CORRELATION, KEYS_SCOPE, key_head
 from pausemesh.service.transact import Guess, Settled, Step, Transactor
 from pausemesh.service.world import World
@@ -61,7 +62,8 @@ class Keys:
             try:
                 settled = await self._run(noun_id, command, caller, guess=Guess(None))
             except OutcomeUnknown:
-                settled = await self._run(noun_id, command, caller)
+                with still_in_doubt():
+                    settled = await self._run(noun_id, command, caller)
         self._world.observe("created", KEYS.name, noun_id, status="active", version=settled.state.version)
         return CreatedKey(key=settled.state, text=text)
 

@@ -24,6 +24,7 @@ from pausemesh.core.values import JsonInput, JsonValue, check_own_id
 from pausemesh.records import Lease
 from pausemesh.service.bound_call import BoundCall, bound
 from pausemesh.service.claims import Claims
+from pausemesh.service.doubt import still_in_doubt
 from pausemesh.service.effects import Effects
 from pausemesh.service.requests import document_of, object_of
 from pausemesh.service.world import World
@@ -227,7 +228,8 @@ class Turn(Generic[AnswerT]):
         """Record the start, once more where the reply was lost; then it may look as if it was there before."""
         with contextlib.suppress(OutcomeUnknown):
             return await self._effects.start(self.continuation, self._lease, key=key, kind=kind, arguments=arguments)
-        return await self._effects.start(self.continuation, self._lease, key=key, kind=kind, arguments=arguments)
+        with still_in_doubt():
+            return await self._effects.start(self.continuation, self._lease, key=key, kind=kind, arguments=arguments)
 
     async def _take_back(self, key: str, starting: "asyncio.Future[tuple[Effect, bool]]") -> None:
         """Record that what was about to start surely did not happen: its caller went before it began."""
