@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
@@ -10,6 +10,8 @@ import pausemesh
 from pausemesh import CreatedContinuation, Mesh, OutcomeUnknown, Role, StoreUnavailable
 from pausemesh.records import Appended, Held, Lease, Refused, Stream, Write
 from pausemesh.stores.memory import MemoryEventStore
+
+T = TypeVar("T")
 
 
 class CutStore(MemoryEventStore):
@@ -37,7 +39,7 @@ class CutStore(MemoryEventStore):
         if self.is_gone:
             raise StoreUnavailable
 
-    def _cut(self, result: Any) -> Any:
+    def _cut(self, result: T) -> T:
         if self.is_cutting:
             self.is_gone = True
             raise OutcomeUnknown

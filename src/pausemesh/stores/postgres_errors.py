@@ -79,7 +79,8 @@ class ServerRefused(Exception):
 def error_in(result: PGresult) -> ServerRefused | ConnectionLost:
     """Return the error that a result is.
 
-    A server that ends the connection may do so after the commit, while that waits for a standby.
+    A server that ends the connection may do so after the commit, while that waits for a standby; and what has no
+    SQLSTATE the server did not say.
     """
     severity, sqlstate, constraint = (
         (result.error_field(field) or b"").decode("ascii", "replace")
@@ -89,4 +90,4 @@ def error_in(result: PGresult) -> ServerRefused | ConnectionLost:
             DiagnosticField.CONSTRAINT_NAME,
         )
     )
-    return ConnectionLost() if severity in _ENDINGS else ServerRefused(sqlstate or "unknown", constraint)
+    return ConnectionLost() if severity in _ENDINGS or not sqlstate else ServerRefused(sqlstate, constraint)
