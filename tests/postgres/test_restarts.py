@@ -1,19 +1,21 @@
-"""A server that was killed and is there again is used again at once, whatever lay in the pool meanwhile."""
+"""Connections that died, with their server or by themselves, are replaced at once, whoever held them."""
 
-import time
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+from typing import cast
 
-import psycopg
 import pytest
+import uvloop
 
 from pausemesh.postgres import PostgresEventStore, migrate_postgres_event_store
-from pausemesh.stores.postgres_errors import ConnectionLost
 from pausemesh.stores.postgres_pool import CONNECTIONS_MOST, open_pool, read_address
-from pausemesh.stores.postgres_wire import PostgresWire
 from pausemesh.testing.conformance_givens import given, write
 from pausemesh.testing.postgres import PostgresServer, binaries_for_tests
 
 CALL_SECONDS = 3.0
+ROUNDS = 12
+CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL"
 
 
 @pytest.fixture
@@ -36,31 +38,28 @@ async def test_connections_that_died_in_the_pool_do_not_keep_a_call_waiting(serv
         await store.close()
 
 
-async def test_who_lets_go_of_a_lost_connection_twice_leaves_the_next_one_of_that_number_alone(
-    server: PostgresServer,
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_connections_that_die_while_idle_are_replaced_again_and_again(
+    server: PostgresServer, new_loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
-    lost, lost_wire = await connected(server)
-    number = lost.pgconn.socket
-    server.execute(f"SELECT pg_terminate_backend({lost.pgconn.backend_pid})")
-    with pytest.raises((ConnectionLost, psycopg.Error)):
-        while True:
-            lost.pgconn.send_query(b"SELECT 1")
-            await lost_wire.results(soon())
-    following, wire = await connected(server)
-    assert following.pgconn.socket == number
-    lost_wire.let_go()
-    following.pgconn.send_query(b"SELECT 1")
-    [result] = await wire.results(soon())
-    assert result.get_value(0, 0) == b"1"
-    wire.let_go()
-    await following.close()
-    await lost.close()
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(use_and_cut(server))
 
 
-async def connected(server: PostgresServer) -> tuple[psycopg.AsyncConnection, PostgresWire]:
-    connection = await psycopg.AsyncConnection.connect(server.url)
-    return connection, PostgresWire(connection.pgconn)
-
-
-def soon() -> float:
-    return time.monotonic() + CALL_SECONDS
+async def use_and_cut(server: PostgresServer) -> None:
+    echo = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    async with open_pool(read_address(server.url)) as pool:
+        await migrate_postgres_event_store(pool)
+        store = PostgresEventStore(pool, call_seconds=CALL_SECONDS)
+        async with aclosing(cast("AsyncGenerator[int, None]", store.wakeups())) as wakeups:
+            await anext(wakeups)
+            for number in range(ROUNDS):
+                async with asyncio.timeout(CALL_SECONDS):
+                    appended, _ = await asyncio.gather(given(store, write(f"s{number}")), store.last_seq())
+                    assert await store.last_seq() == appended.last_seq
+                await asyncio.to_thread(server.execute, CUT)
+                # Whoever connects now may get the number of a socket that was lost.
+                _, writer = await asyncio.open_connection(*echo.sockets[0].getsockname())
+                writer.close()
+        await store.close()
+    echo.close()

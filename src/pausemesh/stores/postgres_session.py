@@ -64,7 +64,7 @@ class PostgresSession:
         self._pool = pool
         self._connection = connection
         self._wire: PGconn = connection.pgconn
-        self._answers: PostgresWire | None = None
+        self._answers = PostgresWire(connection.pgconn)
         self._prepare = prepare
         self._prepared: set[bytes] = set()
         self._rows = Transformer(_Loading(AdaptersMap(connection.adapters), connection))
@@ -118,7 +118,7 @@ class PostgresSession:
         try:
             if len(sendings) == 1:
                 self._send(*sendings[0])
-                results = await self._results(deadline)
+                results = await self._answers.results(deadline)
             else:
                 results = await self._pipe(sendings, deadline)
         except psycopg.Error:
@@ -134,7 +134,7 @@ class PostgresSession:
         """
         try:
             self._wire.send_query(sql)
-            results = await self._results(deadline)
+            results = await self._answers.results(deadline)
         except psycopg.Error:
             raise ConnectionLost from None
         for result in results:
@@ -148,14 +148,12 @@ class PostgresSession:
         except (ConnectionLost, ServerRefused):
             await self.close()
             return
-        self._let_go()
         self._connection.remove_notice_handler(self._take_notice)
         with suppress(psycopg.Error):
             await self._pool.putconn(self._connection)
 
     async def close(self) -> None:
         """End the connection, whatever it is doing, and give it back."""
-        self._let_go()
         await self._connection.close()
         with suppress(psycopg.Error):
             await self._pool.putconn(self._connection)
@@ -163,22 +161,13 @@ class PostgresSession:
     async def _begin(self, deadline: float) -> None:
         if self._connection.closed:
             raise ConnectionLost
-        self._answers = PostgresWire(self._wire)
+        self._wire.nonblocking = 1
         self._connection.add_notice_handler(self._take_notice)
         adapters = self._rows.adapters
         adapters.register_loader("timestamptz", Int8BinaryLoader)
         adapters.register_loader("uuid", ByteaBinaryLoader)
         if self._prepare:
             await self.run(_SET, deadline=deadline)
-
-    def _let_go(self) -> None:
-        answers, self._answers = self._answers, None
-        if answers is not None:
-            answers.let_go()
-
-    async def _results(self, deadline: float, *, piped: int = 0) -> list[PGresult]:
-        assert self._answers is not None, "it has begun"
-        return await self._answers.results(deadline, piped=piped)
 
     def _take_notice(self, diagnostic: Diagnostic) -> None:
         self.was_warned = self.was_warned or diagnostic.severity_nonlocalized == _WARNING
@@ -188,7 +177,7 @@ class PostgresSession:
             if statement.name not in self._prepared:
                 try:
                     self._wire.send_prepare(statement.name, statement.sql)
-                    [result] = await self._results(deadline)
+                    [result] = await self._answers.results(deadline)
                 except psycopg.Error:
                     raise ConnectionLost from None
                 _check(result)
@@ -206,7 +195,7 @@ class PostgresSession:
         for sending in sendings:
             self._send(*sending)
         self._wire.pipeline_sync()
-        results = await self._results(deadline, piped=len(sendings) + 1)
+        results = await self._answers.results(deadline, piped=len(sendings) + 1)
         self._wire.exit_pipeline_mode()
         return results[:-1]
 
