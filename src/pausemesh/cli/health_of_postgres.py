@@ -6,7 +6,7 @@ from pausemesh import SchemaError, SchemaMissing, SchemaNewer, StoreError, Store
 from pausemesh.cli.health import Check, fail, ok
 
 READY: Final = (
-    ok("server", "every commit is flushed to the disk, and the role has its rights and no more"),
+    ok("server", "every commit is flushed to the disk, and the role has its rights and is no superuser"),
     ok("schema", "exactly the one of this release"),
 )
 """What ``check_ready`` of the store says by passing."""
