@@ -283,6 +283,14 @@ async def test_a_superuser_does_not_serve(place: Place) -> None:
     assert "superuser" in str(refused)
 
 
+async def test_a_role_that_became_a_superuser_does_not_go_on_serving(place: Place) -> None:
+    async with session_of(place.server.url_of(place.role), "") as session:
+        await check_ready(session, place.schema, deadline=time.monotonic() + SECONDS)
+        place.execute("ALTER ROLE $ SUPERUSER")
+        with pytest.raises(StoreUnsafe, match="superuser"):
+            await check_ready(session, place.schema, deadline=time.monotonic() + SECONDS)
+
+
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
 async def test_a_server_that_forgets_at_a_power_cut_is_not_ready(setting: str) -> None:
     with PostgresServer.start(binaries=binaries_for_tests(), settings={setting: "off"}, durable=True) as server:

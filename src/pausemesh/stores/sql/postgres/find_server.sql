@@ -1,3 +1,4 @@
+-- What the role is now, and not what it was when it connected.
 SELECT
   current_setting('server_version_num')::integer AS version,
   current_setting('server_encoding') AS encoding,
@@ -9,4 +10,6 @@ SELECT
   current_setting('synchronous_commit') AS synchronous_commit,
   current_setting('synchronous_standby_names') AS standbys,
   current_setting('session_replication_role') AS replication_role,
-  current_setting('is_superuser') AS is_superuser
+  CASE WHEN rolsuper THEN 'on' ELSE 'off' END AS is_superuser
+FROM pg_roles
+WHERE rolname = current_user
