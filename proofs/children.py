@@ -133,7 +133,7 @@ class Family:
         their_hearing, telling = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
+        pid = _forked()
         if pid == 0:
             os.close(hearing)
             os.close(telling)
@@ -230,6 +230,15 @@ def in_lanes(work: Callable[[int], Line], lanes: int) -> list[Line]:
     if broken:
         raise ChildError(f"ended without a result: {', '.join(broken)}")
     return [found[child.name] for child in children]
+
+
+def _forked() -> int:
+    """Fork, and let nobody end this process meanwhile: what a handler raises in Python's own hooks of it is lost."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        return os.fork()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end(lanes: Sequence[Child]) -> None:
