@@ -36,7 +36,7 @@ PEERS := build/peers
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint format format-check types imports coverage docs reference \
-	lock lock-check proof-quick fuzz-quick bench bench-peers mutation clean
+	lock lock-check proof-quick fuzz-quick bench bench-more bench-peers mutation clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -106,8 +106,11 @@ fuzz-quick: $(VENV)/.ready $(FUZZ)/.ready ## five thousand requests to the inter
 	@$(RUN) proofs.fuzz interface --tool $(FUZZ)/bin/schemathesis
 	@PYTHONPATH=$(FUZZ)/guided $(RUN) proofs.fuzz parsers
 
-bench: $(VENV)/.ready ## measure speed and memory, as ratios inside one run
+bench: $(VENV)/.ready ## measure SQLite, and PostgreSQL beside pgbench, in some five minutes, as ratios inside one run
 	@$(RUN) bench
+
+bench-more: $(VENV)/.ready ## the same over HTTP, and with a million pending questions on PostgreSQL
+	@$(RUN) bench --only http --only http_postgres --only growth
 
 bench-peers: $(VENV)/.ready $(PEERS)/.ready ## the same cycle beside LangGraph and DBOS, which get an environment of their own
 	@$(RUN) bench --only peers --peers $(PEERS)/bin/python

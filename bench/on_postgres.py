@@ -33,8 +33,14 @@ async def measure(folder: Path, sizes: Sizes) -> list[Row]:
             for callers in sizes.callers:
                 rows += await _compare(mesh, alone, callers, sizes)
             rows += await wakes.measure(mesh, server.url_of(ROLE), sizes)
-            rows += await _log_of_a_cycle(server, mesh, alone, sizes)
-        return rows + await asyncio.to_thread(rates.measure, schema(server.url_of(ROLE)), sizes)
+            return [*rows, *await _log_of_a_cycle(server, mesh, alone, sizes)]
+
+
+async def measure_over_http(sizes: Sizes) -> list[Row]:
+    """Return what a server on PostgreSQL does in a second over HTTP, beside echoes that keep nothing."""
+    with PostgresServer.start(binaries=binaries_for_tests(), settings=_SETTINGS, durable=True) as server:
+        url = await prepare(server)
+        return await asyncio.to_thread(rates.measure, schema(url), sizes)
 
 
 async def _compare(mesh: Mesh, alone: Pgbench, callers: int, sizes: Sizes) -> list[Row]:

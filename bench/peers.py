@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from bench import twice
 from bench.measure import Row, Sizes, at_least, of_rounds
 from bench.replica import Round, at_once, log_position, mesh_on, percentile, prepare
 from pausemesh.opening import open as open_mesh
@@ -58,19 +59,19 @@ async def measure(folder: Path, sizes: Sizes, python: Path) -> list[Row]:
                         told = program(callers, sizes.seconds_per_try)
                         told["log"] = (log_position(server) - before) / told["cycles"]
                         found[name, callers].append(told)
-    return _rows(found)
+        rows = [await twice.measure(server, sizes.claimed), _twice_by_langgraph(server, python, sizes.claimed_by_peers)]
+    return _rows(found) + rows
+
+
+def _twice_by_langgraph(server: PostgresServer, python: Path, threads: int) -> Row:
+    told = _told_by(python, "langgraph_twice", "--url", server.url_of(database="langgraph"), "--threads", str(threads))
+    return Row(name=f"LangGraph: gone on with twice, of {threads:,}", value=told["twice"], unit="threads")
 
 
 def _programs(server: PostgresServer, folder: Path, python: Path) -> dict[str, Callable[[int, float], Found]]:
     def program(name: str, *options: str) -> Callable[[int, float], Found]:
         def run(callers: int, seconds: float) -> Found:
-            command = [str(python), "-m", f"bench.peer_programs.{name}", *options]
-            command += ["--callers", str(callers), "--seconds", str(seconds)]
-            ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=_ROOT)
-            if ended.returncode:
-                raise AssertionError(f"{name} failed:\n{ended.stderr}")
-            told: Found = json.loads(ended.stdout.splitlines()[-1])
-            return told
+            return _told_by(python, name, *options, "--callers", str(callers), "--seconds", str(seconds))
 
         return run
 
@@ -80,6 +81,15 @@ def _programs(server: PostgresServer, folder: Path, python: Path) -> dict[str, C
         "LangGraph on SQLite": program("langgraph_cycles", "--sqlite", str(folder / "langgraph.db")),
         "DBOS": program("dbos_cycles", "--url", server.url_of(database="dbos")),
     }
+
+
+def _told_by(python: Path, name: str, *options: str) -> Found:
+    command = [str(python), "-m", f"bench.peer_programs.{name}", *options]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=_ROOT)
+    if ended.returncode:
+        raise AssertionError(f"{name} failed:\n{ended.stderr}")
+    told: Found = json.loads(ended.stdout.splitlines()[-1])
+    return told
 
 
 def _of(done: Round, log_bytes: int) -> Found:

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
+
+from proofs.listening import Listening
 
 _FATES: Final = {"pass": 45, "before": 8, "half": 7, "working": 20, "answering": 12, "after": 8}
 _WORKING_SECONDS: Final = 0.006
@@ -13,7 +14,7 @@ _HEAD_END: Final = b"\r\n\r\n"
 _LENGTH: Final = b"content-length:"
 
 
-class Cutter:
+class Cutter(Listening):
     """Listens on a port of its own, passes requests on to another, and cuts about every second one.
 
     Attributes:
@@ -22,40 +23,16 @@ class Cutter:
     """
 
     def __init__(self, upstream_port: int, seed: str) -> None:
+        super().__init__()
         self.cuts: Counter[str] = Counter()
         self.is_calm = False
         self._upstream_port = upstream_port
         self._choices = random.Random(seed)
-        self._server: asyncio.Server
-        self._passing: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for passing in self._passing:
-            passing.cancel()
-        await asyncio.gather(*self._passing, return_exceptions=True)
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
 
     @property
     def cut(self) -> int:
         """How many requests were cut."""
         return self.cuts.total()
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        passing = asyncio.create_task(self._pass_on(reader, writer))
-        self._passing.add(passing)
-        passing.add_done_callback(self._passing.discard)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ends = [writer]

@@ -5,8 +5,9 @@ import contextlib
 import enum
 from collections import Counter
 from collections.abc import Callable
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
+
+from proofs.listening import Listening
 
 _FLUSH: Final = b"\x00pausemesh_append"
 _BIND: Final = b"B"
@@ -26,7 +27,7 @@ class Fate(enum.Enum):
     """The server does it, and nobody ever hears of it; the connection stays."""
 
 
-class Proxy:
+class Proxy(Listening):
     """Listens on a port of its own and passes everything on, but for what ``fate_of`` says of each flush.
 
     Attributes:
@@ -35,34 +36,10 @@ class Proxy:
     """
 
     def __init__(self, upstream_port: int, fate_of: Callable[[], Fate]) -> None:
+        super().__init__()
         self.fates: Counter[Fate] = Counter()
         self.upstream_port = upstream_port
         self._fate_of = fate_of
-        self._server: asyncio.Server
-        self._passing: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for passing in self._passing:
-            passing.cancel()
-        await asyncio.gather(*self._passing, return_exceptions=True)
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        passing = asyncio.create_task(self._pass_on(reader, writer))
-        self._passing.add(passing)
-        passing.add_done_callback(self._passing.discard)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ends = [writer]

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOME = {
     "sqlite": {"appends/s, 8 callers", "create, many / few"},
     "postgres": {"cycles, 8 callers, / pgbench", "resume, 1 caller, p99", "write-ahead log a cycle"},
+    "http_postgres": {"create / Starlette echo, c = 8"},
     "growth": {"list of 50, many / few", "indexes of 1,000 pending"},
     "http": {"create / Starlette echo, c = 8", "memory of the server an idle poll", "resume, p99, c = 1"},
 }

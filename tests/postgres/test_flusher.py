@@ -88,7 +88,9 @@ async def until_somebody_waits(lock: OrderLock) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_calls_that_wait_share_a_flush(store: PostgresEventStore, lock: OrderLock) -> None:
+async def test_calls_that_wait_share_a_flush(
+    store: PostgresEventStore, lock: OrderLock, postgres_server: PostgresAddress, migrated: str
+) -> None:
     lock.take()
     first = asyncio.ensure_future(store.append(write("first")))
     await until_somebody_waits(lock)
@@ -97,9 +99,9 @@ async def test_calls_that_wait_share_a_flush(store: PostgresEventStore, lock: Or
     lock.release()
     outcomes = await asyncio.gather(first, *others)
     assert all(isinstance(one, Appended) for one in outcomes)
-    # One clock moves for nobody here, so that a flush is told by its last number alone.
-    seqs = [one.seq for one in await store.feed(0)]
-    assert seqs == list(range(1, 152))
+    assert [one.seq for one in await store.feed(0)] == list(range(1, 152))
+    [(transactions,)] = postgres_server.execute(f"SELECT count(DISTINCT xmin::text) FROM {migrated}.events")  # noqa: S608
+    assert transactions == 2
 
 
 async def test_calls_on_one_stream_keep_their_order_and_nobody_overtakes(
@@ -227,14 +229,24 @@ async def test_a_queue_that_is_full_turns_callers_away(store: PostgresEventStore
 async def test_a_pool_without_a_connection_to_spare_is_unavailable_until_it_has_one(
     migrated: str, runtime_url: str, clock: ManualClock
 ) -> None:
-    async with AsyncConnectionPool(runtime_url, min_size=1, max_size=1) as pool:
+    async with AsyncConnectionPool(runtime_url, min_size=1, max_size=4) as pool:
         store = PostgresEventStore(pool, migrated, clock=clock, call_seconds=0.25)
-        taken_away = await pool.getconn()
+        taken_away = [await pool.getconn() for _ in range(4)]
         with pytest.raises(StoreUnavailable):
             await store.append(write("a"))
-        await pool.putconn(taken_away)
+        for connection in taken_away:
+            await pool.putconn(connection)
         assert isinstance(await store.append(write("a")), Appended)
         await store.close()
+
+
+@pytest.mark.parametrize(("options", "needed"), [({}, 4), ({"listen": False}, 3), ({"readers": 5}, 7)])
+async def test_a_pool_that_is_too_small_is_refused_before_anything_is_connected_to(
+    options: dict[str, Any], needed: int
+) -> None:
+    pool = AsyncConnectionPool("postgresql://nobody@127.0.0.1:1/nothing", min_size=0, max_size=needed - 1, open=False)
+    with pytest.raises(InvalidRequest, match=f"{needed} connections"):
+        PostgresEventStore(pool, **options)
 
 
 async def test_the_pool_stays_open_and_gets_its_connections_back_as_they_were(

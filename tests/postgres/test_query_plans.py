@@ -10,13 +10,14 @@ import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from pausemesh.postgres import PostgresEventStore, migrate_postgres_event_store
+from pausemesh.postgres import PostgresEventStore
 from pausemesh.records import Due, Write
 from pausemesh.stores.postgres_session import Pool
 from pausemesh.stores.postgres_statement import statement_in
 from pausemesh.stores.statements import statement
 from pausemesh.testing.conformance_givens import SCOPE, SECOND, TOKEN, audit_row, head, write
 from pausemesh.testing.postgres_address import PostgresAddress, schema_of_its_own
+from tests.postgres.conftest import migrate
 
 STREAMS = 20_000
 CALLS = 240
@@ -56,11 +57,6 @@ def filled(postgres_server: PostgresAddress, request: pytest.FixtureRequest) -> 
         if request.param == "analysed":
             postgres_server.execute(f"ANALYZE {schema}.heads, {schema}.events, {schema}.audit_log")
         yield schema
-
-
-async def migrate(url: str, schema: str) -> None:
-    async with AsyncConnectionPool(url, min_size=1, max_size=1) as pool:
-        await migrate_postgres_event_store(pool, schema)
 
 
 FILLING = f"""

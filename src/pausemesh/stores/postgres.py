@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pausemesh.core import limits
 from pausemesh.core.errors import ForkedMesh, InvalidRequest, StoreClosed
+from pausemesh.core.issue import Issue
 from pausemesh.ports import Clock
 from pausemesh.records import (
     Appended,
@@ -73,7 +74,7 @@ class PostgresEventStore:
     may use one database; the database's clock decides for all of them.
 
     Args:
-        pool: of the host, with at least four connections.
+        pool: of the host, with a connection for each reader, one to write, and one to listen: four by default.
         schema: where the tables are.
         max_events_per_stream: how many events a stream may hold.
         clock: of a test, in place of the database's; all stores on a schema must have the same.
@@ -111,6 +112,7 @@ class PostgresEventStore:
             check_clock(clock)
         for flag in (listen, prepare):
             check_flag(flag)
+        _check_room(pool, 1 + readers + listen)
         self._pool = pool
         self._schema = schema
         self._clock = clock
@@ -386,3 +388,9 @@ class PostgresEventStore:
     def _refuse_fork(self) -> None:
         if os.getpid() != self._pid:
             raise ForkedMesh
+
+
+def _check_room(pool: Pool, needed: int) -> None:
+    if pool.max_size < needed:
+        message = f"must have {needed} connections, since the store keeps so many"
+        raise InvalidRequest(issues=[Issue("/pool", "parameter", message)])

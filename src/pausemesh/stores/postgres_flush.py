@@ -7,7 +7,7 @@ from pausemesh.records import Write
 from pausemesh.stores import postgres_values as pg
 from pausemesh.stores.postgres_appends import is_single, parameters_of_many, parameters_of_one, report_of
 from pausemesh.stores.postgres_claims import parameters_of_beats, parameters_of_claims, replies_to_claims
-from pausemesh.stores.postgres_queue import Asked
+from pausemesh.stores.postgres_queue import AskedWork
 from pausemesh.stores.postgres_session import Row, Sending
 from pausemesh.stores.postgres_statement import statement_in
 from pausemesh.stores.postgres_values import Parameter
@@ -28,7 +28,7 @@ class Terms(NamedTuple):
 class Flush:
     """Appends first, then claims, then beats; each kind in the order of its calls."""
 
-    def __init__(self, asked: Sequence[Asked], terms: Terms, now: int | None) -> None:
+    def __init__(self, asked: Sequence[AskedWork], terms: Terms, now: int | None) -> None:
         self._terms = terms
         self._now = pg.timestamptz(now)
         self._calls = [(one, one.work.writes) for one in asked if isinstance(one.work, Append)]
@@ -46,9 +46,9 @@ class Flush:
             sendings.append(self._sending("beat", parameters_of_beats([work for _, work in self._beats])))
         return sendings
 
-    def replies(self, results: Sequence[Sequence[Row]]) -> tuple[int, list[tuple[Asked, object]]]:
+    def replies(self, results: Sequence[Sequence[Row]]) -> tuple[int, list[tuple[AskedWork, object]]]:
         """Return the greatest seq that is known now, 0 for none, and the reply to each call."""
-        replies: list[tuple[Asked, object]] = []
+        replies: list[tuple[AskedWork, object]] = []
         last_seq = 0
         left = list(results)
         if self._calls:

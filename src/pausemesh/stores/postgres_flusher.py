@@ -11,7 +11,7 @@ from pausemesh.records import CrashPoint
 from pausemesh.stores.calls import waited_too_long
 from pausemesh.stores.postgres_errors import ConnectionLost, ServerRefused
 from pausemesh.stores.postgres_flush import Flush, Terms
-from pausemesh.stores.postgres_queue import Asked, FlushQueue
+from pausemesh.stores.postgres_queue import AskedWork, FlushQueue
 from pausemesh.stores.postgres_restoring import restore
 from pausemesh.stores.postgres_session import PostgresSession, Row
 from pausemesh.stores.postgres_works import Restore
@@ -27,7 +27,7 @@ _LONGEST_PAUSE_SECONDS: Final = 1.0
 _LEAST_TURN: Final = 4
 _LONGEST_TURN: Final = 8
 
-AskedCalls = list[Asked]
+AskedCalls = list[AskedWork]
 
 
 class PostgresFlusher:
@@ -172,7 +172,7 @@ class PostgresFlusher:
             raise
         return results
 
-    async def _restore(self, session: PostgresSession, asked: Asked, work: Restore, deadline: float) -> None:
+    async def _restore(self, session: PostgresSession, asked: AskedWork, work: Restore, deadline: float) -> None:
         asked.is_sent = True
         try:
             asked.settle(await restore(session, work.restorings, self._terms, deadline=deadline))
@@ -212,7 +212,7 @@ def _mark_sent(asked: AskedCalls) -> None:
         one.is_sent = True
 
 
-def _settle_in_turns(replies: Sequence[tuple[Asked, object]]) -> None:
+def _settle_in_turns(replies: Sequence[tuple[AskedWork, object]]) -> None:
     """Settle half of a small flush, or some of a large one, and the others in the next rounds of the event loop.
 
     So the next flush is on its way with what the first ones ask for, while the others still think.
@@ -224,6 +224,6 @@ def _settle_in_turns(replies: Sequence[tuple[Asked, object]]) -> None:
         asyncio.get_running_loop().call_soon(_settle_in_turns, replies[turn:])
 
 
-def _settle_all(asked: Sequence[Asked], reply: object) -> None:
+def _settle_all(asked: Sequence[AskedWork], reply: object) -> None:
     for one in asked:
         one.settle(reply)

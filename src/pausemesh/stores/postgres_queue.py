@@ -1,45 +1,20 @@
 """Calls that wait for the flusher: first in, first out, but a stream at most once in a flush."""
 
 import asyncio
-import time
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pausemesh.core import limits
 from pausemesh.core.errors import OutcomeUnknown, Overloaded, StoreClosed
 from pausemesh.stores.calls import waited_too_long
+from pausemesh.stores.postgres_asked import Asked
 from pausemesh.stores.postgres_works import Append, Restore, Work
 
 _LOOKED_AT: Final = 5 * limits.WRITES_PER_FLUSH
 """How many calls are looked at for one flush, where many want the same stream."""
 
 
-class Asked:
-    """One call and who waits for it.
-
-    Attributes:
-        work: what it asks for.
-        deadline: by ``time.monotonic``; what was not sent by then is not sent any more.
-        future: of its outcome; done, but for a reply, once nobody waits any more.
-        is_sent: it may be stored from now on.
-    """
-
-    __slots__ = ("deadline", "future", "is_sent", "work")
-
-    def __init__(self, work: Work, *, seconds: float) -> None:
-        self.work = work
-        self.deadline = time.monotonic() + seconds
-        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.is_sent = False
-
-    def settle(self, reply: object) -> None:
-        """Give the reply, or raise it, where somebody still waits."""
-        if self.future.done():
-            return
-        if isinstance(reply, BaseException):
-            self.future.set_exception(reply)
-        else:
-            self.future.set_result(reply)
+AskedWork: TypeAlias = Asked[Work]
 
 
 class FlushQueue:
@@ -53,7 +28,7 @@ class FlushQueue:
     def __init__(self, *, seconds: float, most_weight: int = limits.QUEUED_WRITES) -> None:
         self._seconds = seconds
         self._most_weight = most_weight
-        self._asked: deque[Asked] = deque()
+        self._asked: deque[AskedWork] = deque()
         self._weight = 0
         self._closed = False
         self._changed = asyncio.Event()
@@ -71,7 +46,7 @@ class FlushQueue:
             raise StoreClosed
         if self._asked and self._weight + work.weight > self._most_weight:
             raise Overloaded
-        asked: Asked = Asked(work, seconds=self._seconds)
+        asked: AskedWork = Asked(work, seconds=self._seconds)
         self._asked.append(asked)
         self._weight += work.weight
         self._changed.set()
@@ -81,7 +56,7 @@ class FlushQueue:
         finally:
             timer.cancel()
 
-    async def take(self) -> list[Asked]:
+    async def take(self) -> list[AskedWork]:
         """Wait for calls and return those of the next flush; an empty list once the queue is closed and empty."""
         while True:
             while not self._asked:
@@ -97,10 +72,10 @@ class FlushQueue:
         self._closed = True
         self._changed.set()
 
-    def _take_some(self) -> list[Asked]:
+    def _take_some(self) -> list[AskedWork]:
         """Take what may share a flush: what wants a stream that is taken waits, and whatever would overtake it."""
-        taken: list[Asked] = []
-        waiting: list[Asked] = []
+        taken: list[AskedWork] = []
+        waiting: list[AskedWork] = []
         busy: set[tuple[str, str]] = set()
         weight = 0
         for _ in range(min(len(self._asked), _LOOKED_AT)):
@@ -126,5 +101,5 @@ class FlushQueue:
         return taken
 
 
-def _give_up(asked: Asked) -> None:
+def _give_up(asked: AskedWork) -> None:
     asked.settle(OutcomeUnknown() if asked.is_sent else waited_too_long())

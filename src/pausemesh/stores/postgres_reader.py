@@ -11,6 +11,7 @@ from pausemesh.core.errors import Overloaded, StoreClosed, StoreUnavailable
 from pausemesh.records import Examined, Stream
 from pausemesh.stores import postgres_values as pg
 from pausemesh.stores.calls import waited_too_long
+from pausemesh.stores.postgres_asked import Asked
 from pausemesh.stores.postgres_errors import ConnectionLost, ServerRefused
 from pausemesh.stores.postgres_rows import Row, by_number, examined_stream, loaded_stream
 from pausemesh.stores.postgres_session import PostgresSession
@@ -43,28 +44,14 @@ class Visit(NamedTuple):
     do: Callable[[PostgresSession, float], Awaitable[None]]
 
 
-class _Asked:
-    __slots__ = ("deadline", "future", "work")
-
-    def __init__(self, work: Lookup | Query | Visit, seconds: float) -> None:
-        self.work = work
-        self.deadline = time.monotonic() + seconds
-        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def settle(self, reply: object) -> None:
-        if self.future.done():
-            return
-        if isinstance(reply, BaseException):
-            self.future.set_exception(reply)
-        else:
-            self.future.set_result(reply)
+_AskedRead: TypeAlias = Asked[Lookup | Query | Visit]
 
 
 class ReadQueue:
     """Reads that wait for one of the readers."""
 
     def __init__(self) -> None:
-        self._asked: deque[_Asked] = deque()
+        self._asked: deque[_AskedRead] = deque()
         self._closed = False
         self._changed = asyncio.Condition()
 
@@ -80,7 +67,7 @@ class ReadQueue:
             raise StoreClosed
         if len(self._asked) >= _CALLS_MOST:
             raise Overloaded
-        asked = _Asked(work, seconds)
+        asked: _AskedRead = Asked(work, seconds=seconds)
         self._asked.append(asked)
         async with self._changed:
             self._changed.notify()
@@ -90,7 +77,7 @@ class ReadQueue:
         finally:
             timer.cancel()
 
-    async def take(self) -> list[_Asked]:
+    async def take(self) -> list[_AskedRead]:
         """Wait for reads and return the first ones that fit together; none once the queue is closed and empty."""
         async with self._changed:
             while True:
@@ -106,8 +93,8 @@ class ReadQueue:
         async with self._changed:
             self._changed.notify_all()
 
-    def _take_some(self) -> list[_Asked]:
-        taken: list[_Asked] = []
+    def _take_some(self) -> list[_AskedRead]:
+        taken: list[_AskedRead] = []
         streams = 0
         while self._asked:
             work = self._asked[0].work
@@ -159,7 +146,7 @@ class PostgresReader:
         if self._session is not None:
             await self._session.give_back()
 
-    async def _serve(self, asked: list[_Asked]) -> None:
+    async def _serve(self, asked: list[_AskedRead]) -> None:
         """Answer reads; a connection that was lost while it lay idle is replaced once."""
         deadline = max(one.deadline for one in asked)
         was_fresh = self._session is None
@@ -177,7 +164,7 @@ class PostgresReader:
                 return
             raise refused.meaning() from None
 
-    async def _answer(self, asked: list[_Asked], deadline: float) -> None:
+    async def _answer(self, asked: list[_AskedRead], deadline: float) -> None:
         if self._session is None:
             self._session = await self._connect(deadline)
         work = asked[0].work
@@ -189,7 +176,7 @@ class PostgresReader:
         else:
             await self._look_up(self._session, asked, deadline)
 
-    async def _look_up(self, session: PostgresSession, asked: list[_Asked], deadline: float) -> None:
+    async def _look_up(self, session: PostgresSession, asked: list[_AskedRead], deadline: float) -> None:
         lookups = [one.work for one in asked if isinstance(one.work, Lookup)]
         refs = [ref for lookup in lookups for ref in lookup.refs]
         most = limits.EXAMINED_EVENTS if any(lookup.is_examined for lookup in lookups) else self._most_events + 1

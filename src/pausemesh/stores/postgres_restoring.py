@@ -1,6 +1,7 @@
 """Heads that are written anew, each only where what is stored is exactly what was seen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from pausemesh.core.errors import StoreCorrupt
 from pausemesh.records import Restoring, Stream
@@ -12,6 +13,14 @@ from pausemesh.stores.postgres_session import PostgresSession
 from pausemesh.stores.postgres_statement import statement_in
 from pausemesh.stores.postgres_values import Parameter
 from pausemesh.stores.rows import restored_head
+
+_COLUMNS: Final[tuple[Callable[[Any], Parameter], ...]] = (
+    *(pg.text, pg.text, pg.bigint, pg.text, pg.text, pg.boolean, pg.text),
+    *(pg.text, pg.text, pg.text, pg.bytea),
+    *(pg.timestamptz, pg.timestamptz, pg.timestamptz),
+    *(pg.text, pg.bigint, pg.timestamptz, pg.timestamptz, pg.bigint),
+)
+"""How the columns of a ``HeadRow`` are written."""
 
 
 async def restore(
@@ -57,28 +66,7 @@ def _statement_for(restoring: Restoring, rows: Sequence[Row]) -> str | None:
 
 
 def _parameters(stream: Stream) -> list[Parameter]:
-    row = restored_head(stream)
-    return [
-        pg.text(row.scope),
-        pg.text(row.stream),
-        pg.bigint(row.version),
-        pg.text(row.kind),
-        pg.text(row.status),
-        pg.boolean(row.open),
-        pg.text(row.correlation),
-        pg.text(row.owner),
-        pg.text(row.trace),
-        pg.text(row.queue),
-        row.token_hash,
-        pg.timestamptz(row.due_at),
-        pg.timestamptz(row.created_at),
-        pg.timestamptz(row.updated_at),
-        pg.text(row.holder),
-        pg.bigint(row.fence),
-        pg.timestamptz(row.lease_until),
-        pg.timestamptz(row.done_at),
-        pg.bigint(row.attempts),
-    ]
+    return [encode(value) for encode, value in zip(_COLUMNS, restored_head(stream), strict=True)]
 
 
 class _Marks:

@@ -63,6 +63,11 @@ def timestamptz(micros: int | None) -> Parameter:
     return _INT8(micros if micros == BEFORE_ALL_TIMES else micros - _SINCE_2000)
 
 
+def bytea(value: bytes | None) -> Parameter:
+    """Return bytes as they are."""
+    return value
+
+
 def uuid(value: UUID) -> Parameter:
     """Return an id."""
     return value.bytes
